@@ -1,0 +1,84 @@
+//! Who may call. A permission is an extractor in a handler's signature, and the only source of the
+//! tenant: a handler that forgets it has no instance to work on.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::header::AUTHORIZATION;
+use axum::http::request::Parts;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::{Code, Error, Result};
+use latchkey_jose::digest::sha256;
+use latchkey_web::reply::Failure;
+
+use crate::cx::operation;
+use crate::resources::instances::{model::Environment, store};
+use crate::settings::Settings;
+use crate::{App, AppState};
+
+/// Proof that the caller holds a secret key of `instance`.
+pub struct SecretKey {
+    /// The tenant.
+    pub instance: InstanceId,
+    /// Whether it is a development or a production instance.
+    pub environment: Environment,
+    /// Its settings, as they are now.
+    pub settings: Arc<Settings>,
+}
+
+impl SecretKey {
+    /// Whether test addresses, numbers and codes work.
+    pub fn test_mode(&self) -> bool {
+        self.settings.test_mode.unwrap_or(self.environment == Environment::Development)
+    }
+}
+
+impl FromRequestParts<AppState> for SecretKey {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<SecretKey, Failure> {
+        let key = authenticate(app, bearer(parts)?).await?;
+        if let Some(operation) = app.operations.get(operation(parts)) {
+            let who = (key.instance.as_str(), key.environment);
+            app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now())?;
+        }
+        Ok(key)
+    }
+}
+
+/// The credential of a request: exactly one header, `Bearer`, a space, and something without spaces.
+fn bearer(parts: &Parts) -> Result<&str> {
+    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
+    let header = headers.next().ok_or_else(|| Error::new(Code::CouldNotAuthenticateRequest))?;
+    let malformed = || Error::new(Code::AuthorizationHeaderFormatInvalid);
+    if headers.next().is_some() {
+        return Err(malformed());
+    }
+    let (scheme, credential) =
+        header.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(malformed)?;
+    let credential = credential.trim();
+    match scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() && !credential.contains(' ') {
+        true => Ok(credential),
+        false => Err(malformed()),
+    }
+}
+
+/// Looks the key up by its digest, every time: a key deleted a moment ago no longer works, on any
+/// node. The digest makes the comparison independent of how much of a guess is right.
+async fn authenticate(app: &App, credential: &str) -> Result<SecretKey> {
+    let digest = sha256(credential.as_bytes());
+    let mut tx = app.db.read().await?;
+    let holder =
+        store::find_by_key(&mut tx, &digest).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+    let settings = match app.settings.get(&holder.id, holder.settings_revision) {
+        Some(settings) => settings,
+        None => {
+            let instance =
+                store::find(&mut tx, &holder.id).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+            let settings = Arc::new(instance.settings);
+            app.settings.put(instance.id, instance.settings_revision, settings.clone());
+            settings
+        }
+    };
+    Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
+}

@@ -1,0 +1,144 @@
+//! The context of a request: what handlers need besides their input.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::HeaderMap;
+use axum::http::header::USER_AGENT;
+use axum::http::request::Parts;
+use axum::response::Response;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::rng::Rng;
+use latchkey_base::{Result, Time};
+use latchkey_db::{Body, Tx};
+use latchkey_jose::seal::MasterKey;
+use latchkey_web::edge::OperationIndex;
+use latchkey_web::reply::{self, Failure};
+use latchkey_web::version::Version;
+use serde::Serialize;
+
+use crate::auth::SecretKey;
+use crate::resources::CHANGES;
+use crate::{App, AppState};
+
+/// Longest user agent kept with an event.
+const USER_AGENT_MAX: usize = 256;
+
+/// The context of a request. The clock is read once, here.
+pub struct Cx {
+    /// The server.
+    pub app: Arc<App>,
+    /// When the request is taken to happen.
+    pub now: Time,
+    /// The API version asked for.
+    pub version: Version,
+    client_ip: String,
+    user_agent: String,
+}
+
+/// Who does something when, for what is written inside a transaction.
+#[derive(Clone)]
+pub struct Act {
+    /// The tenant.
+    pub instance: InstanceId,
+    /// The request's time.
+    pub now: Time,
+    /// For new ids and codes.
+    pub rng: Arc<dyn Rng>,
+    /// For secrets at rest.
+    pub master: Arc<MasterKey>,
+    /// Where the request came from.
+    pub client_ip: String,
+    /// What the client calls itself.
+    pub user_agent: String,
+}
+
+impl Cx {
+    /// What a transaction of this request needs to know.
+    pub fn act(&self, key: &SecretKey) -> Act {
+        Act {
+            instance: key.instance.clone(),
+            now: self.now,
+            rng: self.app.rng.clone(),
+            master: self.app.master.clone(),
+            client_ip: self.client_ip.clone(),
+            user_agent: self.user_agent.clone(),
+        }
+    }
+
+    /// Runs the request's one write transaction.
+    pub async fn write<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+    {
+        self.app.db.write(body).await
+    }
+
+    /// Answers with a view, in the version asked for.
+    pub fn reply(&self, view: &impl Serialize) -> Result<Response, Failure> {
+        Ok(reply::json(view, CHANGES, self.version)?)
+    }
+}
+
+impl FromRequestParts<AppState> for Cx {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<Cx, Failure> {
+        let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default())?;
+        let user_agent =
+            parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        Ok(Cx {
+            now: app.clock.now(),
+            version,
+            client_ip: client_ip(parts, &app.trusted_proxies),
+            user_agent: user_agent.chars().take(USER_AGENT_MAX).collect(),
+            app: app.clone(),
+        })
+    }
+}
+
+/// The address of the client: the peer's, or what a trusted proxy says.
+fn client_ip(parts: &Parts, trusted: &[IpAddr]) -> String {
+    let Some(ConnectInfo(peer)) = parts.extensions.get::<ConnectInfo<SocketAddr>>() else {
+        return String::new();
+    };
+    forwarded_for(&parts.headers, peer.ip(), trusted).to_string()
+}
+
+/// Walks `X-Forwarded-For` from the right past the proxies we trust. What stands further left was
+/// written by the client itself and proves nothing.
+fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> IpAddr {
+    let mut client = peer;
+    let lines: Vec<&str> =
+        headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    let mut hops = lines.iter().flat_map(|line| line.split(',')).rev();
+    while trusted.contains(&client) {
+        match hops.next().and_then(|hop| hop.trim().parse().ok()) {
+            Some(hop) => client = hop,
+            None => break,
+        }
+    }
+    client
+}
+
+/// The operation a request is.
+pub(crate) fn operation(parts: &Parts) -> usize {
+    parts.extensions.get::<OperationIndex>().map_or(usize::MAX, |OperationIndex(index)| *index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_may_name_the_client() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", "6.6.6.6, 9.9.9.9, 10.0.0.2".parse().unwrap());
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(forwarded_for(&headers, ip("8.8.8.8"), &[ip("10.0.0.1")]), ip("8.8.8.8"));
+        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip("10.0.0.2"));
+        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("9.9.9.9"));
+    }
+}

@@ -1,0 +1,86 @@
+//! The product: every resource, and the router that serves them.
+//!
+//! A resource is a folder under `resources/` with files of fixed names; `resources.rs` lists them.
+//! This crate is where `web` (HTTP) and `db` (SQL) meet; neither knows the other.
+
+pub mod auth;
+pub mod cx;
+pub mod events;
+pub mod limits;
+pub mod migrations;
+pub mod outbox;
+mod reference;
+pub mod resources;
+mod router;
+pub mod settings;
+pub mod slow;
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use axum::extract::FromRef;
+use latchkey_base::rng::Rng;
+use latchkey_base::time::Clock;
+use latchkey_db::Db;
+use latchkey_jose::seal::MasterKey;
+use latchkey_web::api::Operation;
+use latchkey_web::shape::Shapes;
+use latchkey_web::throttle::Throttle;
+
+pub use router::{document, router};
+
+use crate::limits::RateLimits;
+use crate::settings::SettingsCache;
+use crate::slow::SlowPool;
+
+/// What the server is made of. Handed to `router`.
+pub struct Parts {
+    /// The database, migrated.
+    pub db: Db,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+    /// Seals secrets at rest.
+    pub master: Arc<MasterKey>,
+    /// How strictly requests are counted.
+    pub rate_limits: RateLimits,
+    /// Proxies whose word on the client's address counts.
+    pub trusted_proxies: Vec<IpAddr>,
+    /// Where callers reach this API, without a slash at the end.
+    pub api_url: String,
+    /// Slow jobs that may run at once.
+    pub slow_slots: usize,
+}
+
+/// The running server, shared by all requests.
+pub struct App {
+    /// The database.
+    pub db: Db,
+    /// The clock.
+    pub clock: Arc<dyn Clock>,
+    /// Randomness.
+    pub rng: Arc<dyn Rng>,
+    /// Seals secrets at rest.
+    pub master: Arc<MasterKey>,
+    /// Where callers reach this API.
+    pub api_url: Arc<str>,
+    /// Slow work.
+    pub slow: SlowPool,
+    operations: Arc<Vec<Operation>>,
+    rate_limits: RateLimits,
+    settings: SettingsCache,
+    shapes: Arc<Shapes>,
+    throttle: Throttle,
+    trusted_proxies: Vec<IpAddr>,
+}
+
+/// The state axum hands to extractors.
+#[derive(Clone)]
+pub struct AppState(pub Arc<App>);
+
+impl FromRef<AppState> for Arc<Shapes> {
+    fn from_ref(AppState(app): &AppState) -> Arc<Shapes> {
+        app.shapes.clone()
+    }
+}

@@ -1,0 +1,25 @@
+//! The steps of the schema, in order. Append only; a shipped file never changes.
+
+use latchkey_db::Migration;
+
+/// Every step.
+pub const ALL: &[Migration] = &[
+    Migration {
+        name: "0001_instances",
+        common: include_str!("../../../migrations/0001_instances.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0002_users",
+        common: include_str!("../../../migrations/0002_users.sql"),
+        sqlite: include_str!("../../../migrations/0002_users.sqlite.sql"),
+        postgres: include_str!("../../../migrations/0002_users.postgres.sql"),
+    },
+    Migration {
+        name: "0003_outbox",
+        common: include_str!("../../../migrations/0003_outbox.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+];

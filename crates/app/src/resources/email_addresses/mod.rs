@@ -1,0 +1,3 @@
+//! E-mail addresses of users. What they do lies in `identifications`.
+
+pub mod backend;

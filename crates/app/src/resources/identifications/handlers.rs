@@ -1,0 +1,268 @@
+//! What the operations on addresses and numbers do; the two resources only differ in their input and
+//! their look.
+
+use latchkey_base::kinds::{IdentificationId, UserId, VerificationId};
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Id, Result};
+use latchkey_db::{Tx, unique_violation};
+
+use super::codes::{self, CodeStatus};
+use super::input::Status;
+use super::rules::{self, Wishes};
+use super::store;
+use crate::auth::SecretKey;
+use crate::cx::{Act, Cx};
+use crate::limits::PHONE_CODE_PAUSE_MS;
+use crate::outbox::{self, Channel, Content, Message};
+use crate::resources::users::change::{Scene, Target, change};
+use crate::resources::users::model::{Contact, Kind, User, Verification};
+use crate::resources::users::store as users;
+
+/// One address or number.
+pub async fn find(cx: &Cx, key: &SecretKey, kind: Kind, id: &IdentificationId) -> Result<Contact> {
+    let user = users::find_by_identification(&mut cx.app.db.read().await?, &key.instance, kind, id).await?;
+    user.map_or_else(
+        || Err(Error::not_found(&kind.name().replace('_', " "), id)),
+        |user| picked(&user, kind, id),
+    )
+}
+
+/// A new address or number.
+pub struct New {
+    /// Whose.
+    pub user_id: String,
+    /// The text as given.
+    pub value: String,
+    /// What is wanted of it.
+    pub wishes: Wishes,
+    /// Whether the previous primary address is told.
+    pub notify: bool,
+}
+
+/// Adds an address or number to a user.
+pub async fn add(cx: &Cx, key: &SecretKey, kind: Kind, new: New) -> Result<Contact> {
+    let user_id: UserId = Id::parse(&new.user_id).ok_or_else(|| Error::not_found("user", &new.user_id))?;
+    check_enabled(key, kind)?;
+    let value = rules::checked(kind, &new.value)?;
+    let scene = Scene::new(cx, key);
+    let added = cx.write(move |tx| {
+        Box::pin(async move {
+            let act = &scene.act;
+            let before = Target::User(user_id).lock(tx, act).await?;
+            let (after, id) = rules::add(before.clone(), kind, value, new.wishes, act.now, &*act.rng)?;
+            if new.notify {
+                notify_previous_primary(tx, act, &before, &after).await?;
+            }
+            let user = scene.save(tx, &before, after).await?;
+            picked(&user, kind, &id)
+        })
+    });
+    added.await.map_err(|error| explain(error, rules::taken(kind)))
+}
+
+/// Changes an address or number.
+pub async fn update(
+    cx: &Cx,
+    key: &SecretKey,
+    kind: Kind,
+    id: IdentificationId,
+    wishes: Wishes,
+    notify: bool,
+) -> Result<Contact> {
+    let scene = Scene::new(cx, key);
+    let changed = cx.write(move |tx| {
+        Box::pin(async move {
+            let act = &scene.act;
+            let before = Target::Identification(kind, id.clone()).lock(tx, act).await?;
+            let unverified = Code::IdentificationUpdateSecondFactorUnverified;
+            let after = rules::update(before.clone(), kind, &id, wishes, act.now, unverified)?;
+            if notify {
+                notify_previous_primary(tx, act, &before, &after).await?;
+            }
+            let user = scene.save(tx, &before, after).await?;
+            picked(&user, kind, &id)
+        })
+    });
+    changed.await.map_err(|error| explain(error, claimed(kind)))
+}
+
+/// Takes an address or number away.
+pub async fn remove(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId) -> Result<()> {
+    let target = Target::Identification(kind, id.clone());
+    change(cx, Scene::new(cx, key), target, move |user, _| rules::remove(user, kind, &id)).await?;
+    Ok(())
+}
+
+/// Replaces all addresses or numbers of a user by one.
+pub async fn replace(
+    cx: &Cx,
+    key: &SecretKey,
+    kind: Kind,
+    user_id: UserId,
+    value: &str,
+    status: Status,
+    notify: bool,
+) -> Result<Contact> {
+    check_enabled(key, kind)?;
+    let value = rules::checked(kind, value)?;
+    let scene = Scene::new(cx, key);
+    let replaced = cx.write(move |tx| {
+        Box::pin(async move {
+            let act = &scene.act;
+            let before = Target::User(user_id).lock(tx, act).await?;
+            let (after, id) = rules::replace(before.clone(), kind, value, status, act.now, &*act.rng)?;
+            if notify {
+                notify_previous_primary(tx, act, &before, &after).await?;
+            }
+            let user = scene.save(tx, &before, after).await?;
+            picked(&user, kind, &id)
+        })
+    });
+    replaced.await.map_err(|error| explain(error, rules::taken(kind)))
+}
+
+/// Sends a code to an address or number.
+pub async fn prepare(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId) -> Result<codes::Code> {
+    let (act, test_mode) = (cx.act(key), key.test_mode());
+    cx.write(move |tx| {
+        Box::pin(async move {
+            let user = Target::Identification(kind, id.clone()).lock(tx, &act).await?;
+            let contact = picked(&user, kind, &id)?;
+            let is_test = test_mode && codes::is_for_tests(kind, &contact.value);
+            if kind == Kind::Phone && !is_test {
+                check_pause(tx, &act, &id).await?;
+            }
+            let code = codes::create(&user.id, &id, kind, is_test, act.now, &*act.rng);
+            store::insert(tx, &act.instance, &code, &act.master).await?;
+            if !is_test {
+                outbox::send(tx, &act, code_message(&user, kind, &contact.value, &code.digits)).await?;
+            }
+            Ok(code)
+        })
+    })
+    .await
+}
+
+/// Checks a code. The right one also marks the address or number as verified.
+pub async fn attempt(
+    cx: &Cx,
+    key: &SecretKey,
+    kind: Kind,
+    id: IdentificationId,
+    verification: &str,
+    digits: Secret,
+) -> Result<codes::Code> {
+    let unknown = || {
+        Error::new(Code::ResourceNotFound).saying("No such verification exists for this address or number.")
+    };
+    let verification: VerificationId = Id::parse(verification).ok_or_else(unknown)?;
+    let scene = Scene::new(cx, key);
+    let tried = cx.write(move |tx| {
+        Box::pin(async move {
+            let act = &scene.act;
+            let before = Target::Identification(kind, id.clone()).lock(tx, act).await?;
+            let code = store::lock(tx, &act.instance, &id, &verification, &act.master).await?;
+            let code = codes::attempt(code.ok_or_else(unknown)?, &digits, act.now)?;
+            store::save(tx, &act.instance, &code).await?;
+            if code.status(act.now) == CodeStatus::Verified {
+                let after = verified(before.clone(), kind, &id, &code);
+                scene.save(tx, &before, after).await?;
+            }
+            Ok(code)
+        })
+    });
+    tried.await.map_err(|error| explain(error, claimed(kind)))
+}
+
+fn verified(mut user: User, kind: Kind, id: &IdentificationId, code: &codes::Code) -> User {
+    if let Some(contact) = user.contacts_mut(kind).find_mut(id).filter(|contact| !contact.is_verified()) {
+        contact.verification = Some(Verification {
+            strategy: code.strategy,
+            attempts: Some(code.attempts),
+            expire_at: Some(code.expire_at),
+        });
+        contact.reserved = false;
+        contact.updated_at = code.verified_at.unwrap_or(contact.updated_at);
+    }
+    user
+}
+
+/// Tells the previous primary address that another has taken its place, if one has.
+pub async fn notify_previous_primary(tx: &mut Tx, act: &Act, before: &User, after: &User) -> Result<()> {
+    let (Some(old), Some(new)) = (before.email_addresses.primary(), after.email_addresses.primary()) else {
+        return Ok(());
+    };
+    if old.value == new.value {
+        return Ok(());
+    }
+    let content = Content {
+        subject: "Your primary e-mail address has changed".to_owned(),
+        body: format!(
+            "The primary e-mail address of your account is now {}. If this was not you, contact support.",
+            new.value
+        ),
+        code: None,
+    };
+    let message = Message {
+        user: &after.id,
+        channel: Channel::Email,
+        to: &old.value,
+        slug: "primary_email_address_changed",
+        content,
+    };
+    outbox::send(tx, act, message).await
+}
+
+fn code_message<'a>(user: &'a User, kind: Kind, to: &'a str, digits: &Secret) -> Message<'a> {
+    let digits = digits.expose();
+    let (channel, subject) = match kind {
+        Kind::Phone => (Channel::Sms, String::new()),
+        Kind::Email | Kind::Wallet => (Channel::Email, format!("{digits} is your verification code")),
+    };
+    let body = format!("{digits} is your verification code. It is good for 10 minutes. Do not share it.");
+    Message {
+        user: &user.id,
+        channel,
+        to,
+        slug: "verification_code",
+        content: Content { subject, body, code: Some(digits.to_owned()) },
+    }
+}
+
+async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()> {
+    let Some(last) = store::last_sent(tx, &act.instance, id).await? else { return Ok(()) };
+    let left_ms = PHONE_CODE_PAUSE_MS - act.now.ms_since(last);
+    match left_ms > 0 {
+        true => Err(Error::new(Code::VerificationCodeTooManyRequests).retry_after((left_ms + 999) / 1000)),
+        false => Ok(()),
+    }
+}
+
+fn check_enabled(key: &SecretKey, kind: Kind) -> Result<()> {
+    let attributes = &key.settings.attributes;
+    let is_enabled = match kind {
+        Kind::Email => attributes.email_address.enabled,
+        Kind::Phone => attributes.phone_number.enabled,
+        Kind::Wallet => attributes.web3_wallet.enabled,
+    };
+    match is_enabled {
+        true => Ok(()),
+        false => Err(Error::param(Code::FormParamUnknown, kind.name())),
+    }
+}
+
+fn picked(user: &User, kind: Kind, id: &IdentificationId) -> Result<Contact> {
+    user.contacts(kind).find(id).cloned().ok_or_else(|| Error::not_found(&kind.name().replace('_', " "), id))
+}
+
+/// Somebody else holds it by now.
+fn claimed(kind: Kind) -> Error {
+    Error::param(Code::IdentificationClaimed, kind.name())
+}
+
+fn explain(error: Error, taken: Error) -> Error {
+    match unique_violation(&error).is_some_and(|column| column.starts_with("identifications.")) {
+        true => taken,
+        false => error,
+    }
+}

@@ -1,0 +1,196 @@
+//! Decisions about addresses, numbers and wallets of a user.
+
+use latchkey_base::kinds::IdentificationId;
+use latchkey_base::rng::Rng;
+use latchkey_base::{Code, Error, Problem, Result, Time, text};
+
+use super::input::Status;
+use crate::limits::IDENTIFICATIONS_PER_KIND;
+use crate::resources::users::model::{Contact, Contacts, Kind, SecondFactor, Strategy, User, Verification};
+
+/// The stored form of an address, number or wallet, or the problem with it.
+pub fn checked(kind: Kind, value: &str) -> Result<String, Problem> {
+    let (stored, format) = match kind {
+        Kind::Email => (text::email(value), "an e-mail address"),
+        Kind::Phone => (text::phone(value), "a phone number in E.164 format, such as +14155550100"),
+        Kind::Wallet => (text::wallet(value), "an Ethereum or Solana address"),
+    };
+    stored.ok_or_else(|| {
+        Problem::of(Code::FormParamFormatInvalid, kind.name())
+            .saying(format!("`{}` must be {format}.", kind.name()))
+    })
+}
+
+/// A new contact. `value` is in its stored form.
+pub fn contact(value: String, status: Status, now: Time, rng: &dyn Rng) -> Contact {
+    Contact {
+        id: IdentificationId::new(now, rng),
+        value,
+        reserved: status == Status::Reserved,
+        verification: (status == Status::Verified).then(by_admin),
+        linked_to: Vec::new(),
+        second_factor: SecondFactor::None,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// Proof by the application's word.
+pub fn by_admin() -> Verification {
+    Verification { strategy: Strategy::Admin, attempts: None, expire_at: None }
+}
+
+/// What a caller wants of a contact.
+#[derive(Clone, Copy, Default)]
+pub struct Wishes {
+    /// Take it as proven, or as unproven.
+    pub verified: Option<bool>,
+    /// Make it the primary one.
+    pub primary: bool,
+    /// Use it as second factor, or stop doing so.
+    pub second_factor: Option<bool>,
+}
+
+/// Adds a contact to a user. The first of its kind becomes the primary one.
+pub fn add(
+    mut user: User,
+    kind: Kind,
+    value: String,
+    wishes: Wishes,
+    now: Time,
+    rng: &dyn Rng,
+) -> Result<(User, IdentificationId)> {
+    let status = if wishes.verified == Some(true) { Status::Verified } else { Status::Unverified };
+    let contact = contact(value, status, now, rng);
+    let id = contact.id.clone();
+    let contacts = user.contacts_mut(kind);
+    if contacts.all.len() >= IDENTIFICATIONS_PER_KIND {
+        return Err(Error::param(Code::FormParamArraySizeExceeded, kind.name())
+            .saying(format!("A user has at most {IDENTIFICATIONS_PER_KIND} of these.")));
+    }
+    if contacts.all.iter().any(|existing| existing.value == contact.value) {
+        return Err(taken(kind));
+    }
+    let is_first = contacts.all.is_empty();
+    contacts.all.push(contact);
+    if is_first {
+        contacts.primary = Some(id.clone());
+    }
+    let rest = Wishes { verified: None, primary: wishes.primary && !is_first, ..wishes };
+    let unverified = Code::IdentificationCreateSecondFactorUnverified;
+    Ok((update(user, kind, &id, rest, now, unverified)?, id))
+}
+
+/// Changes a contact. `unverified` is the refusal of a second factor that is not verified.
+pub fn update(
+    mut user: User,
+    kind: Kind,
+    id: &IdentificationId,
+    wishes: Wishes,
+    now: Time,
+    unverified: Code,
+) -> Result<User> {
+    let has_default = user.phone_numbers.all.iter().any(|phone| phone.second_factor == SecondFactor::Default);
+    let contacts = user.contacts_mut(kind);
+    let contact = contacts.find_mut(id).ok_or_else(|| Error::not_found(kind.name(), id))?;
+    match wishes.verified {
+        Some(true) if !contact.is_verified() => {
+            contact.verification = Some(by_admin());
+            contact.reserved = false;
+            contact.updated_at = now;
+        }
+        Some(false) if contact.is_verified() => {
+            contact.verification = None;
+            contact.second_factor = SecondFactor::None;
+            contact.updated_at = now;
+        }
+        _ => (),
+    }
+    match wishes.second_factor {
+        Some(true) if !contact.is_verified() => {
+            return Err(Error::param(unverified, "reserved_for_second_factor"));
+        }
+        Some(true) if contact.second_factor == SecondFactor::None => {
+            contact.second_factor = if has_default { SecondFactor::Reserved } else { SecondFactor::Default };
+            contact.updated_at = now;
+        }
+        Some(false) if contact.second_factor != SecondFactor::None => {
+            contact.second_factor = SecondFactor::None;
+            contact.updated_at = now;
+        }
+        _ => (),
+    }
+    if wishes.primary {
+        make_primary(contacts, id, "primary")?;
+    }
+    settle_second_factors(&mut user.phone_numbers);
+    Ok(user)
+}
+
+/// Makes a verified contact the primary one.
+pub fn make_primary(contacts: &mut Contacts, id: &IdentificationId, param: &str) -> Result<()> {
+    let contact = contacts.find(id).ok_or_else(|| Error::param(Code::FormResourceNotFound, param))?;
+    if !contact.is_verified() {
+        return Err(Error::param(Code::FormVerificationNeeded, param));
+    }
+    contacts.primary = Some(id.clone());
+    Ok(())
+}
+
+/// Takes a contact away. If it was the primary one, the oldest verified one takes its place.
+pub fn remove(mut user: User, kind: Kind, id: &IdentificationId) -> Result<User> {
+    let contact = user.contacts(kind).find(id).ok_or_else(|| Error::not_found(kind.name(), id))?;
+    if !contact.linked_to.is_empty() {
+        return Err(Error::new(Code::DeleteLinkedIdentificationDisallowed));
+    }
+    if user.identification_count() <= 1 {
+        return Err(Error::new(Code::IdentificationDeletionFailed));
+    }
+    let contacts = user.contacts_mut(kind);
+    contacts.all.retain(|contact| contact.id != *id);
+    if contacts.primary.as_ref() == Some(id) {
+        contacts.primary =
+            contacts.all.iter().find(|contact| contact.is_verified()).map(|contact| contact.id.clone());
+    }
+    settle_second_factors(&mut user.phone_numbers);
+    Ok(user)
+}
+
+/// Replaces all contacts of a kind by one, which becomes the primary one.
+pub fn replace(
+    mut user: User,
+    kind: Kind,
+    value: String,
+    status: Status,
+    now: Time,
+    rng: &dyn Rng,
+) -> Result<(User, IdentificationId)> {
+    if user.contacts(kind).all.iter().any(|contact| !contact.linked_to.is_empty()) {
+        return Err(Error::new(Code::DeleteLinkedIdentificationDisallowed));
+    }
+    let contact = contact(value, status, now, rng);
+    let id = contact.id.clone();
+    *user.contacts_mut(kind) = Contacts { primary: Some(id.clone()), all: vec![contact] };
+    Ok((user, id))
+}
+
+/// As long as any number is a second factor, one of them is the default.
+fn settle_second_factors(phones: &mut Contacts) {
+    if phones.all.iter().any(|phone| phone.second_factor == SecondFactor::Default) {
+        return;
+    }
+    if let Some(next) = phones.all.iter_mut().find(|phone| phone.second_factor == SecondFactor::Reserved) {
+        next.second_factor = SecondFactor::Default;
+    }
+}
+
+/// The refusal of an identifier that somebody has already.
+pub fn taken(kind: Kind) -> Error {
+    taken_problem(kind.name()).into()
+}
+
+/// The same as one problem among several.
+pub fn taken_problem(param: &str) -> Problem {
+    Problem::of(Code::FormIdentifierExists, param)
+        .saying(format!("That {} is taken. Use another.", param.replace('_', " ")))
+}

@@ -1,0 +1,54 @@
+//! What an instance is.
+
+use latchkey_base::Time;
+use latchkey_base::kinds::InstanceId;
+
+use crate::settings::Settings;
+
+/// One tenant.
+pub struct Instance {
+    /// Its id, also the `kid` of its first signing key.
+    pub id: InstanceId,
+    /// Development or production.
+    pub environment: Environment,
+    /// Its settings.
+    pub settings: Settings,
+    /// Counts changes of the settings.
+    pub settings_revision: i64,
+    /// When it was made.
+    pub created_at: Time,
+}
+
+/// What an instance is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Environment {
+    /// Trying things out: test identifiers, an inbox, lower limits.
+    Development,
+    /// The real thing.
+    Production,
+}
+
+impl Environment {
+    /// Reads `development` or `production`.
+    pub fn parse(text: &str) -> Option<Environment> {
+        [Environment::Development, Environment::Production]
+            .into_iter()
+            .find(|environment| environment.name() == text)
+    }
+
+    /// The name in the table and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Environment::Development => "development",
+            Environment::Production => "production",
+        }
+    }
+
+    /// The part of a key that tells the environment.
+    pub fn key_part(self) -> &'static str {
+        match self {
+            Environment::Development => "test",
+            Environment::Production => "live",
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! Phone numbers of users. What they do lies in `identifications`.
+
+pub mod backend;

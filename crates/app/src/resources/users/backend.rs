@@ -1,0 +1,510 @@
+//! Routes and handlers of the backend API.
+
+use axum::response::Response;
+use latchkey_base::kinds::{IdentificationId, TrustedDeviceId, UserId};
+use latchkey_base::{Code, Error, Id, Result};
+use latchkey_web::api::Api;
+use latchkey_web::input::{Input, Path};
+use latchkey_web::query::Query;
+use latchkey_web::reply::Failure;
+use latchkey_web::version::Version;
+
+use super::change::{Scene, Target, change};
+use super::credentials::{self, Credentials};
+use super::input::{
+    CreateUser, Filters, ListUsers, Metadata, PageQuery, RemovePassword, SetCompromised, UpdateUser, UserIds,
+    VerifyPassword, VerifyTotp,
+};
+use super::metadata::{self, Mode};
+use super::model::{Kind, User};
+use super::view::{
+    DeletedView, ListView, MaybePaginated, OauthAccessTokenView, TotalCountView, TrustedDeviceView,
+    UserIdView, UserView, VerifiedCodeView, VerifiedView, deleted,
+};
+use super::{create, factors, list, pictures, rules, store, update, view};
+use crate::AppState;
+use crate::auth::SecretKey;
+use crate::cx::Cx;
+use crate::events::Event;
+use crate::outbox;
+use crate::resources::identifications::rules as identifications;
+
+type Answer = Result<Response, Failure>;
+
+/// Adds the operations.
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Users");
+    api.get("/users", "GetUserList", list_users)
+        .summary("List users")
+        .query::<ListUsers>()
+        .returns::<Vec<UserView>>();
+    api.post("/users", "CreateUser", create::create)
+        .summary("Create a user")
+        .body::<CreateUser>()
+        .returns::<UserView>()
+        .errors(&[403]);
+    api.get("/users/count", "GetUsersCount", count)
+        .summary("Count users")
+        .query::<Filters>()
+        .returns::<TotalCountView>();
+    api.get("/users/{user_id}", "GetUser", get).summary("Get a user").returns::<UserView>();
+    api.patch("/users/{user_id}", "UpdateUser", update::update)
+        .summary("Update a user")
+        .body::<UpdateUser>()
+        .returns::<UserView>();
+    api.delete("/users/{user_id}", "DeleteUser", delete).summary("Delete a user").returns::<DeletedView>();
+    api.post("/users/ban", "UsersBan", ban_many)
+        .summary("Ban several users")
+        .body::<UserIds>()
+        .returns::<Vec<UserView>>()
+        .errors(&[404]);
+    api.post("/users/unban", "UsersUnban", unban_many)
+        .summary("Lift the ban of several users")
+        .body::<UserIds>()
+        .returns::<Vec<UserView>>()
+        .errors(&[404]);
+    api.post("/users/{user_id}/ban", "BanUser", ban).summary("Ban a user").returns::<UserView>();
+    api.post("/users/{user_id}/unban", "UnbanUser", unban)
+        .summary("Lift the ban of a user")
+        .returns::<UserView>();
+    api.post("/users/{user_id}/lock", "LockUser", lock)
+        .summary("Lock a user")
+        .returns::<UserView>()
+        .errors(&[403]);
+    api.post("/users/{user_id}/unlock", "UnlockUser", unlock)
+        .summary("Unlock a user")
+        .returns::<UserView>()
+        .errors(&[403]);
+    api.post("/users/{user_id}/profile_image", "SetUserProfileImage", pictures::set)
+        .summary("Set the picture of a user")
+        .file("file")
+        .returns::<UserView>();
+    api.delete("/users/{user_id}/profile_image", "DeleteUserProfileImage", pictures::delete)
+        .summary("Remove the picture of a user")
+        .returns::<UserView>();
+    api.patch("/users/{user_id}/metadata", "UpdateUserMetadata", merge_metadata)
+        .summary("Merge metadata of a user")
+        .optional_body::<Metadata>()
+        .returns::<UserView>();
+    api.put("/users/{user_id}/metadata", "ReplaceUserMetadata", replace_metadata)
+        .summary("Replace metadata of a user")
+        .optional_body::<Metadata>()
+        .returns::<UserView>();
+    api.get("/users/{user_id}/oauth_access_tokens/{provider}", "GetOAuthAccessToken", oauth_access_tokens)
+        .summary("List the access tokens of a user at a provider")
+        .query::<PageQuery>()
+        .returns::<MaybePaginated<OauthAccessTokenView>>();
+    api.post("/users/{user_id}/remove_password", "RemoveUserPassword", remove_password)
+        .summary("Remove the password of a user")
+        .optional_body::<RemovePassword>()
+        .returns::<UserView>();
+    api.post("/users/{user_id}/verify_password", "VerifyPassword", verify_password)
+        .summary("Check the password of a user")
+        .body::<VerifyPassword>()
+        .returns::<VerifiedView>();
+    api.post("/users/{user_id}/verify_totp", "VerifyTOTP", verify_totp)
+        .summary("Check a TOTP or backup code of a user")
+        .body::<VerifyTotp>()
+        .returns::<VerifiedCodeView>();
+    api.delete("/users/{user_id}/mfa", "DisableMFA", delete_mfa)
+        .summary("Remove all second factors")
+        .returns::<UserIdView>();
+    api.delete("/users/{user_id}/backup_code", "DeleteBackupCode", delete_backup_codes)
+        .summary("Remove the backup codes")
+        .returns::<UserIdView>();
+    api.delete("/users/{user_id}/totp", "DeleteTOTP", delete_totp)
+        .summary("Remove the authenticator app")
+        .returns::<UserIdView>();
+    api.delete("/users/{user_id}/passkeys/{passkey_identification_id}", "UserPasskeyDelete", delete_passkey)
+        .summary("Remove a passkey")
+        .returns::<DeletedView>();
+    api.delete(
+        "/users/{user_id}/web3_wallets/{web3_wallet_identification_id}",
+        "UserWeb3WalletDelete",
+        delete_wallet,
+    )
+    .summary("Remove a wallet")
+    .returns::<DeletedView>();
+    api.delete(
+        "/users/{user_id}/external_accounts/{external_account_id}",
+        "DeleteExternalAccount",
+        delete_external_account,
+    )
+    .summary("Remove a connected account")
+    .returns::<DeletedView>();
+    api.get("/users/{user_id}/trusted_devices", "ListUserTrustedDevices", trusted_devices)
+        .summary("List the trusted devices of a user")
+        .returns::<ListView<TrustedDeviceView>>();
+    api.delete(
+        "/users/{user_id}/trusted_devices/{trusted_device_id}",
+        "RevokeUserTrustedDevice",
+        revoke_trusted_device,
+    )
+    .summary("Revoke a trusted device")
+    .returns::<TrustedDeviceView>();
+    api.post("/users/{user_id}/password/set_compromised", "SetUserPasswordCompromised", set_compromised)
+        .summary("Mark the password of a user as compromised")
+        .optional_body::<SetCompromised>()
+        .returns::<UserView>();
+    api.post(
+        "/users/{user_id}/password/unset_compromised",
+        "UnsetUserPasswordCompromised",
+        unset_compromised,
+    )
+    .summary("Mark the password of a user as sound")
+    .returns::<UserView>();
+}
+
+async fn list_users(cx: Cx, key: SecretKey, Query(query): Query<ListUsers>) -> Answer {
+    let users = list::fetch(&cx.app.db, &key.instance, query).await?;
+    let scene = Scene::new(&cx, &key);
+    cx.reply(&users.iter().map(|user| view::user(user, scene.lens())).collect::<Vec<_>>())
+}
+
+async fn count(cx: Cx, key: SecretKey, Query(filters): Query<Filters>) -> Answer {
+    cx.reply(&view::total_count(list::count(&cx.app.db, &key.instance, filters).await?))
+}
+
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let user = find(&cx, &key, &id).await?;
+    let lens = view::Lens { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url };
+    cx.reply(&view::user(&user, lens))
+}
+
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let (act, gone) = (cx.act(&key), deleted("user", &id));
+    cx.write(move |tx| {
+        Box::pin(async move {
+            let user = Target::User(id).lock(tx, &act).await?;
+            if let Some(image) = &user.image {
+                crate::resources::images::store::delete(tx, &act.instance, image).await?;
+            }
+            store::delete(tx, &act.instance, &user.id).await?;
+            let event = DeletedView { external_id: user.external_id, ..deleted("user", &user.id) };
+            outbox::emit(tx, &act, Event::UserDeleted, user.id.as_str(), &event).await
+        })
+    })
+    .await?;
+    cx.reply(&gone)
+}
+
+async fn ban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    changed(cx, key, id, |user, _| Ok(rules::ban(user))).await
+}
+
+async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    changed(cx, key, id, |user, _| Ok(rules::unban(user))).await
+}
+
+async fn lock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    changed(cx, key, id, |user, scene| rules::lock(user, &scene.settings, scene.act.now)).await
+}
+
+async fn unlock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    changed(cx, key, id, |user, scene| rules::unlock(user, &scene.settings)).await
+}
+
+async fn merge_metadata(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(input): Input<Metadata>,
+) -> Answer {
+    changed(cx, key, id, |user, _| metadata::apply(user, input, Mode::Merge)).await
+}
+
+async fn replace_metadata(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(input): Input<Metadata>,
+) -> Answer {
+    changed(cx, key, id, |user, _| metadata::apply(user, input, Mode::Replace)).await
+}
+
+async fn set_compromised(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(_): Input<SetCompromised>,
+) -> Answer {
+    changed(cx, key, id, |user, _| factors::set_compromised(user, true)).await
+}
+
+async fn unset_compromised(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    changed(cx, key, id, |user, _| factors::set_compromised(user, false)).await
+}
+
+async fn ban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
+    change_many(cx, key, input, rules::ban).await
+}
+
+async fn unban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
+    change_many(cx, key, input, rules::unban).await
+}
+
+async fn remove_password(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(_): Input<RemovePassword>,
+) -> Answer {
+    let scene = Scene::new(&cx, &key);
+    let user = change_credentials(&cx, scene.clone(), id, factors::without_password).await?;
+    cx.reply(&view::user(&user, scene.lens()))
+}
+
+async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa).await?;
+    cx.reply(&UserIdView { user_id: user.id })
+}
+
+async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp).await?;
+    cx.reply(&UserIdView { user_id: user.id })
+}
+
+async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes).await?;
+    cx.reply(&UserIdView { user_id: user.id })
+}
+
+async fn verify_password(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(input): Input<VerifyPassword>,
+) -> Answer {
+    find(&cx, &key, &id).await?;
+    let mut tx = cx.app.db.read().await?;
+    let stored = credentials::find(&mut tx, &key.instance, &id, &cx.app.master).await?.password;
+    drop(tx);
+    let stored = stored.ok_or_else(|| Error::new(Code::NoPasswordSet))?;
+    let (tried, salt) = (stored.clone(), latchkey_base::rng::bytes(&*cx.app.rng));
+    let (fits, upgraded) = cx
+        .app
+        .slow
+        .run(move || {
+            let fits = factors::password_fits(&tried, &input.password);
+            let upgrade = fits && factors::needs_upgrade(&tried);
+            (fits, upgrade.then(|| latchkey_passwords::hash(input.password.expose(), salt)))
+        })
+        .await?;
+    if !fits {
+        return Err(Error::param(Code::IncorrectPassword, "password").into());
+    }
+    if let Some(digest) = upgraded {
+        let instance = key.instance.clone();
+        cx.write(move |tx| {
+            Box::pin(async move { credentials::upgrade(tx, &instance, &id, &stored, digest).await })
+        })
+        .await?;
+    }
+    cx.reply(&VerifiedView { verified: true })
+}
+
+/// The code is checked outside of the transaction, because bcrypt digests are slow, and then used up
+/// inside it only if nobody used one meanwhile.
+async fn verify_totp(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    Input(input): Input<VerifyTotp>,
+) -> Answer {
+    find(&cx, &key, &id).await?;
+    let mut tx = cx.app.db.read().await?;
+    let before = credentials::find(&mut tx, &key.instance, &id, &cx.app.master).await?;
+    drop(tx);
+    let (tried, now) = (before.clone(), cx.now);
+    let (after, code_type) = cx.app.slow.run(move || factors::use_code(tried, &input.code, now)).await??;
+    let (scene, target) = (Scene::new(&cx, &key), Target::User(id));
+    cx.write(move |tx| Box::pin(consume_code(tx, scene, target, before, after))).await?;
+    cx.reply(&VerifiedCodeView { verified: true, code_type })
+}
+
+async fn consume_code(
+    tx: &mut latchkey_db::Tx,
+    scene: Scene,
+    target: Target,
+    before: Credentials,
+    after: Credentials,
+) -> Result<()> {
+    let act = &scene.act;
+    let user = target.lock(tx, act).await?;
+    if credentials::lock(tx, &act.instance, &user.id, &act.master).await? != before {
+        return Err(
+            Error::param(Code::TotpIncorrectCode, "code").saying("Another code was used at the same moment.")
+        );
+    }
+    let (sql, params) = credentials::save(&act.instance, &user.id, &after, &act.master)?;
+    tx.run(&[sql], &params).await?;
+    if after.backup_codes.is_empty() && user.backup_code_enabled {
+        let without = User { backup_code_enabled: false, ..user.clone() };
+        scene.save(tx, &user, without).await?;
+    }
+    Ok(())
+}
+
+async fn delete_passkey(
+    cx: Cx,
+    key: SecretKey,
+    Path((id, passkey)): Path<(UserId, IdentificationId)>,
+) -> Answer {
+    let gone = deleted("passkey", &passkey);
+    changed(cx, key, id, move |mut user, _| {
+        let before = user.passkeys.len();
+        user.passkeys.retain(|existing| existing.id != passkey);
+        match user.passkeys.len() < before {
+            true => Ok(user),
+            false => Err(Error::new(Code::PasskeyNotRegistered)),
+        }
+    })
+    .await?;
+    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
+}
+
+async fn delete_wallet(
+    cx: Cx,
+    key: SecretKey,
+    Path((id, wallet)): Path<(UserId, IdentificationId)>,
+) -> Answer {
+    let gone = deleted("web3_wallet", &wallet);
+    changed(cx, key, id, move |user, _| identifications::remove(user, Kind::Wallet, &wallet)).await?;
+    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
+}
+
+async fn delete_external_account(
+    cx: Cx,
+    key: SecretKey,
+    Path((id, account)): Path<(UserId, String)>,
+) -> Answer {
+    let gone = deleted("external_account", &account);
+    changed(cx, key, id, move |user, _| without_external_account(user, &account)).await?;
+    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
+}
+
+/// Accounts of some providers are shown under the id of their identification.
+fn without_external_account(mut user: User, id: &str) -> Result<User> {
+    let position = user
+        .external_accounts
+        .iter()
+        .position(|account| account.id.as_str() == id || account.identification.as_str() == id)
+        .ok_or_else(|| Error::new(Code::ExternalAccountNotFound))?;
+    if user.identification_count() <= 1 {
+        return Err(Error::new(Code::IdentificationDeletionFailed));
+    }
+    let account = user.external_accounts.remove(position);
+    for contact in &mut user.email_addresses.all {
+        contact.linked_to.retain(|link| link.id != account.identification);
+    }
+    Ok(user)
+}
+
+async fn trusted_devices(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+    let user = find(&cx, &key, &id).await?;
+    let active = user.trusted_devices.iter().filter(|device| device.revoked_at.is_none());
+    let data: Vec<_> = active.map(view::trusted_device).collect();
+    cx.reply(&ListView { total_count: data.len() as i64, data })
+}
+
+async fn revoke_trusted_device(
+    cx: Cx,
+    key: SecretKey,
+    Path((id, device)): Path<(UserId, TrustedDeviceId)>,
+) -> Answer {
+    let scene = Scene::new(&cx, &key);
+    let revoked = device.clone();
+    let rule = move |mut user: User, scene: &Scene| {
+        let active =
+            user.trusted_devices.iter_mut().find(|known| known.id == device && known.revoked_at.is_none());
+        active.ok_or_else(|| Error::not_found("trusted device", &device))?.revoked_at = Some(scene.act.now);
+        Ok(user)
+    };
+    let user = change(&cx, scene, Target::User(id), rule).await?;
+    let device = user.trusted_devices.iter().find(|known| known.id == revoked);
+    cx.reply(&device.map(view::trusted_device).ok_or_else(|| Error::not_found("trusted device", &revoked))?)
+}
+
+async fn oauth_access_tokens(
+    cx: Cx,
+    key: SecretKey,
+    Path((id, provider)): Path<(UserId, String)>,
+    Query(page): Query<PageQuery>,
+) -> Answer {
+    find(&cx, &key, &id).await?;
+    let is_provider = provider.starts_with("oauth_")
+        && provider.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if !is_provider {
+        return Err(Error::new(Code::OauthTokenProviderNotEnabled).into());
+    }
+    let none: Vec<OauthAccessTokenView> = Vec::new();
+    cx.reply(&match page.paginated {
+        true => MaybePaginated::Paginated(ListView { data: none, total_count: 0 }),
+        false => MaybePaginated::Bare(none),
+    })
+}
+
+async fn find(cx: &Cx, key: &SecretKey, id: &UserId) -> Result<User> {
+    let mut tx = cx.app.db.read().await?;
+    store::find(&mut tx, &key.instance, id).await?.ok_or_else(|| Error::not_found("user", id))
+}
+
+/// Changes a user by a rule and shows the result.
+async fn changed<R>(cx: Cx, key: SecretKey, id: UserId, rule: R) -> Answer
+where
+    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+{
+    let scene = Scene::new(&cx, &key);
+    let user = change(&cx, scene.clone(), Target::User(id), rule).await?;
+    cx.reply(&view::user(&user, scene.lens()))
+}
+
+/// Changes several users, all or none. They are locked in the order of their ids, so that two calls
+/// never wait for each other.
+async fn change_many(cx: Cx, key: SecretKey, input: UserIds, rule: fn(User) -> User) -> Answer {
+    let parse = |text: &String| Id::parse(text).ok_or_else(|| Error::not_found("user", text));
+    let ids: Vec<UserId> = input.user_ids.iter().map(parse).collect::<Result<_>>()?;
+    let mut ordered = ids.clone();
+    ordered.sort_by(|a, b| a.as_str().cmp(b.as_str()));
+    ordered.dedup();
+    let scene = Scene::new(&cx, &key);
+    let inner = scene.clone();
+    let users: Vec<User> = cx
+        .write(move |tx| {
+            Box::pin(async move {
+                let mut users = Vec::with_capacity(ordered.len());
+                for id in ordered {
+                    let before = Target::User(id).lock(tx, &inner.act).await?;
+                    let after = rule(before.clone());
+                    users.push(inner.save(tx, &before, after).await?);
+                }
+                Ok(users)
+            })
+        })
+        .await?;
+    let in_order = ids.iter().filter_map(|id| users.iter().find(|user| user.id == *id));
+    cx.reply(&in_order.map(|user| view::user(user, scene.lens())).collect::<Vec<_>>())
+}
+
+/// Changes a user together with their credentials.
+async fn change_credentials(
+    cx: &Cx,
+    scene: Scene,
+    id: UserId,
+    rule: fn(User, Credentials) -> (User, Credentials),
+) -> Result<User> {
+    cx.write(move |tx| {
+        Box::pin(async move {
+            let act = &scene.act;
+            let before = Target::User(id).lock(tx, act).await?;
+            let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
+            let (after, left) = rule(before.clone(), held.clone());
+            if left != held {
+                let (sql, params) = credentials::save(&act.instance, &before.id, &left, &act.master)?;
+                tx.run(&[sql], &params).await?;
+            }
+            scene.save(tx, &before, after).await
+        })
+    })
+    .await
+}

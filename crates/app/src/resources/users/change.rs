@@ -1,0 +1,103 @@
+//! The one way to change a user: load, decide, save and emit, in one transaction.
+
+use std::sync::Arc;
+
+use latchkey_base::kinds::{IdentificationId, UserId};
+use latchkey_base::{Error, Result, Time};
+use latchkey_db::Tx;
+
+use super::model::{Kind, User};
+use super::{store, view};
+use crate::auth::SecretKey;
+use crate::cx::{Act, Cx};
+use crate::events::Event;
+use crate::outbox;
+use crate::settings::Settings;
+
+/// How to find the user to change.
+pub enum Target {
+    /// By id.
+    User(UserId),
+    /// By one of their identifications.
+    Identification(Kind, IdentificationId),
+}
+
+impl Target {
+    /// Loads the user to change them.
+    pub async fn lock(&self, tx: &mut Tx, act: &Act) -> Result<User> {
+        match self {
+            Target::User(id) => {
+                store::lock(tx, &act.instance, id).await?.ok_or_else(|| Error::not_found("user", id))
+            }
+            Target::Identification(kind, id) => {
+                let found = store::lock_by_identification(tx, &act.instance, *kind, id).await?;
+                found.ok_or_else(|| Error::not_found(&kind.name().replace('_', " "), id))
+            }
+        }
+    }
+}
+
+/// What saving and showing a user needs.
+#[derive(Clone)]
+pub struct Scene {
+    /// Who does it when.
+    pub act: Act,
+    /// The instance's settings.
+    pub settings: Arc<Settings>,
+    /// Where pictures are served.
+    pub api_url: Arc<str>,
+}
+
+impl Scene {
+    /// The scene of a request.
+    pub fn new(cx: &Cx, key: &SecretKey) -> Scene {
+        Scene { act: cx.act(key), settings: key.settings.clone(), api_url: cx.app.api_url.clone() }
+    }
+
+    /// How users are shown.
+    pub fn lens(&self) -> view::Lens<'_> {
+        view::Lens { now: self.act.now, settings: &self.settings, api_url: &self.api_url }
+    }
+
+    /// Saves a changed user and records the event; nothing when nothing changed.
+    pub async fn save(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
+        let after = settle(before, after, self.act.now);
+        if store::document(before)? == store::document(&after)? {
+            return Ok(after);
+        }
+        let after = User { updated_at: self.act.now, ..after };
+        store::save(tx, before, &after).await?;
+        self.emit(tx, Event::UserUpdated, &after).await?;
+        Ok(after)
+    }
+
+    /// Records an event about a user.
+    pub async fn emit(&self, tx: &mut Tx, event: Event, user: &User) -> Result<()> {
+        outbox::emit(tx, &self.act, event, user.id.as_str(), &view::user(user, self.lens())).await
+    }
+}
+
+/// Changes a user by a pure rule.
+pub async fn change<R>(cx: &Cx, scene: Scene, target: Target, rule: R) -> Result<User>
+where
+    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+{
+    let outcome = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = target.lock(tx, &scene.act).await?;
+            let after = rule(before.clone(), &scene)?;
+            scene.save(tx, &before, after).await
+        })
+    });
+    outcome.await
+}
+
+/// What follows from a change: when second factors came or went.
+fn settle(before: &User, mut after: User, now: Time) -> User {
+    match (before.has_second_factor(), after.has_second_factor()) {
+        (false, true) => after.mfa_enabled_at = Some(now),
+        (true, false) => after.mfa_disabled_at = Some(now),
+        _ => (),
+    }
+    after
+}

@@ -1,0 +1,91 @@
+//! Creating a user.
+
+use axum::response::Response;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::{Db, unique_violation};
+use latchkey_web::input::Input;
+use latchkey_web::reply::Failure;
+
+use super::change::Scene;
+use super::credentials::{self, Credentials, Given};
+use super::input::CreateUser;
+use super::model::User;
+use super::rules::Setting;
+use super::{rules, store, view};
+use crate::auth::SecretKey;
+use crate::cx::Cx;
+use crate::events::Event;
+use crate::outbox;
+use crate::resources::identifications::rules::taken_problem;
+
+/// `CreateUser`
+pub async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateUser>) -> Result<Response, Failure> {
+    let scene = Scene::new(&cx, &key);
+    let mut problems = Vec::new();
+    let setting =
+        Setting { instance: &key.instance, settings: &key.settings, now: cx.now, rng: &*cx.app.rng };
+    let user = rules::create(&input, setting, &mut problems)?;
+    let change = credentials::read(given(&input), &mut problems);
+    Error::collect(problems)?;
+    let change =
+        change.hashed(&cx.app.slow, key.settings.password.policy(), identifiers(&user), &*cx.app.rng).await?;
+    let user = change.mark(user, cx.now);
+    let user = User { mfa_enabled_at: user.has_second_factor().then_some(cx.now), ..user };
+    let held = change.is_some().then(|| change.apply(Credentials::default()));
+    let statements = statements(&scene, &user, held)?;
+    let written = cx.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await;
+    match written {
+        Ok(()) => cx.reply(&view::user(&user, scene.lens())),
+        Err(error) => Err(explain(&cx.app.db, error, &user).await.into()),
+    }
+}
+
+fn given(input: &CreateUser) -> Given<'_> {
+    Given {
+        password: input.password.as_ref(),
+        skip_password_checks: input.skip_password_checks == Some(true),
+        password_digest: input.password_digest.as_ref(),
+        password_hasher: input.password_hasher.as_deref(),
+        totp_secret: input.totp_secret.as_ref().map(Some),
+        backup_codes: (!input.backup_codes.is_empty()).then_some(&input.backup_codes[..]),
+    }
+}
+
+/// Everything that is written for a new user, sent together.
+fn statements(
+    scene: &Scene,
+    user: &User,
+    held: Option<Credentials>,
+) -> Result<Vec<(&'static str, Vec<latchkey_db::Value>)>> {
+    let act = &scene.act;
+    let mut statements = store::insert(user)?;
+    if let Some(held) = held {
+        statements.push(credentials::save(&act.instance, &user.id, &held, &act.master)?);
+    }
+    statements.push(outbox::event(
+        act,
+        Event::UserCreated,
+        user.id.as_str(),
+        &view::user(user, scene.lens()),
+    )?);
+    Ok(statements)
+}
+
+/// What a password must not be equal to.
+pub fn identifiers(user: &User) -> Vec<String> {
+    user.claims().into_iter().map(|claim| claim.value_folded).collect()
+}
+
+/// Says which identifier was taken, when that is why a user could not be written.
+pub async fn explain(db: &Db, error: Error, user: &User) -> Error {
+    match unique_violation(&error) {
+        Some("users.external_id") => Error::from(taken_problem("external_id")),
+        Some(column) if column.starts_with("identifications.") => {
+            let found = async { store::taken(&mut db.read().await?, user).await };
+            let problems = found.await.unwrap_or_default().iter().map(|kind| taken_problem(kind)).collect();
+            // Gone again by the time we look: the caller may try once more.
+            Error::collect(problems).err().unwrap_or_else(|| Error::new(Code::FormIdentifierExists))
+        }
+        _ => error,
+    }
+}

@@ -1,0 +1,107 @@
+//! Metadata: JSON objects an application keeps on a user.
+
+use latchkey_base::{Code, Error, Result};
+use serde_json::value::{RawValue, to_raw_value};
+use serde_json::{Map, Value};
+
+use super::input::Metadata;
+use super::model::User;
+use crate::limits::METADATA_BYTES;
+
+/// How new metadata meets old.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Objects are merged at every depth; null removes a key.
+    Merge,
+    /// What is given takes the place of what was there.
+    Replace,
+}
+
+/// Changes the kinds of metadata that are given.
+pub fn apply(mut user: User, metadata: Metadata, mode: Mode) -> Result<User> {
+    let Metadata { public_metadata, private_metadata, unsafe_metadata } = metadata;
+    if let Some(given) = public_metadata {
+        user.public_metadata = next("public_metadata", &user.public_metadata, given, mode)?;
+    }
+    if let Some(given) = private_metadata {
+        user.private_metadata = next("private_metadata", &user.private_metadata, given, mode)?;
+    }
+    if let Some(given) = unsafe_metadata {
+        user.unsafe_metadata = next("unsafe_metadata", &user.unsafe_metadata, given, mode)?;
+    }
+    Ok(user)
+}
+
+fn next(param: &str, old: &RawValue, given: Map<String, Value>, mode: Mode) -> Result<Box<RawValue>> {
+    match mode {
+        Mode::Replace => stored(param, given),
+        Mode::Merge => {
+            let mut merged: Map<String, Value> = serde_json::from_str(old.get()).map_err(Error::internal)?;
+            merge(&mut merged, given);
+            stored(param, merged)
+        }
+    }
+}
+
+/// The stored form of metadata, if it is not too large.
+pub fn stored(param: &str, metadata: Map<String, Value>) -> Result<Box<RawValue>> {
+    let raw = to_raw_value(&metadata).map_err(Error::internal)?;
+    match raw.get().len() <= METADATA_BYTES {
+        true => Ok(raw),
+        false => Err(Error::param(Code::FormParamExceedsAllowedSize, param)
+            .saying(format!("`{param}` may have at most {METADATA_BYTES} bytes."))),
+    }
+}
+
+fn merge(target: &mut Map<String, Value>, given: Map<String, Value>) {
+    for (key, value) in given {
+        match (target.get_mut(&key), value) {
+            (_, Value::Null) => _ = target.remove(&key),
+            (Some(Value::Object(old)), Value::Object(new)) => merge(old, new),
+            // A new object may carry nulls of its own, which mean the same here: not there.
+            (_, Value::Object(new)) => {
+                let mut fresh = Map::new();
+                merge(&mut fresh, new);
+                target.insert(key, Value::Object(fresh));
+            }
+            (_, value) => _ = target.insert(key, value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn merged(old: Value, given: Value) -> Value {
+        let (Value::Object(mut old), Value::Object(given)) = (old, given) else { unreachable!() };
+        merge(&mut old, given);
+        Value::Object(old)
+    }
+
+    #[test]
+    fn objects_merge_deeply_null_deletes_and_lists_are_replaced() {
+        let old = json!({"a": {"b": 1, "c": {"d": 2}}, "list": [1, 2], "gone": true});
+        let given =
+            json!({"a": {"c": {"d": null, "e": 3}}, "list": [3], "gone": null, "new": {"x": null, "y": 1}});
+        assert_eq!(merged(old, given), json!({"a": {"b": 1, "c": {"e": 3}}, "list": [3], "new": {"y": 1}}));
+    }
+
+    #[test]
+    fn merging_nothing_changes_nothing_and_merging_twice_is_merging_once() {
+        let old = json!({"a": {"b": 1}, "c": [1]});
+        let given = json!({"a": {"z": {"q": 1}}, "c": null});
+        assert_eq!(merged(old.clone(), json!({})), old);
+        let once = merged(old, given.clone());
+        assert_eq!(merged(once.clone(), given), once);
+    }
+
+    #[test]
+    fn metadata_over_eight_kilobytes_is_refused() {
+        let large = json!({"a": "x".repeat(METADATA_BYTES)});
+        let error = stored("public_metadata", large.as_object().unwrap().clone()).unwrap_err();
+        assert_eq!(error.code(), Code::FormParamExceedsAllowedSize);
+    }
+}

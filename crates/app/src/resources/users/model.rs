@@ -1,0 +1,355 @@
+//! What a user is made of.
+#![expect(missing_docs, reason = "fields are documented where their name does not say it all")]
+
+use latchkey_base::Time;
+use latchkey_base::kinds::{
+    ExternalAccountId, IdentificationId, ImageId, InstanceId, TrustedDeviceId, UserId,
+};
+use latchkey_base::text::fold;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+/// A user, as stored. What is absent or empty is left out of the document.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct User {
+    /// The tenant; not part of the document.
+    #[serde(skip, default = "nowhere")]
+    pub instance: InstanceId,
+    pub id: UserId,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_id: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub username: Option<Username>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_name: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub locale: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub image: Option<ImageId>,
+    #[serde(default, skip_serializing_if = "Contacts::is_empty")]
+    pub email_addresses: Contacts,
+    #[serde(default, skip_serializing_if = "Contacts::is_empty")]
+    pub phone_numbers: Contacts,
+    #[serde(default, skip_serializing_if = "Contacts::is_empty")]
+    pub web3_wallets: Contacts,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub passkeys: Vec<Passkey>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub external_accounts: Vec<ExternalAccount>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub trusted_devices: Vec<TrustedDevice>,
+    pub public_metadata: Box<RawValue>,
+    pub private_metadata: Box<RawValue>,
+    pub unsafe_metadata: Box<RawValue>,
+    /// Whether there is a password, and what is known about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password: Option<PasswordState>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub totp_enabled: bool,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub backup_code_enabled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mfa_enabled_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mfa_disabled_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub banned: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lock: Option<Lock>,
+    /// Failed sign-ins since the last good one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub failed_attempts: i64,
+    pub delete_self_enabled: bool,
+    pub create_organization_enabled: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_organizations_limit: Option<i64>,
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub bypass_client_trust: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_sign_in_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_active_at: Option<Time>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub legal_accepted_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// The username, which is an identification like the others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Username {
+    pub id: IdentificationId,
+    pub value: String,
+}
+
+/// The identifications of one kind, and which of them is the primary one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Contacts {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub primary: Option<IdentificationId>,
+    pub all: Vec<Contact>,
+}
+
+/// An e-mail address, a phone number or a wallet.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contact {
+    pub id: IdentificationId,
+    pub value: String,
+    /// Unverified, yet usable for signing in, and nobody else may claim it.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub reserved: bool,
+    /// How it was verified; absent while it is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub verification: Option<Verification>,
+    /// Connected accounts that vouch for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked_to: Vec<Link>,
+    /// Phone numbers only: whether codes sent here are a second factor.
+    #[serde(default, skip_serializing_if = "SecondFactor::is_none")]
+    pub second_factor: SecondFactor,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// How an identification was verified.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Verification {
+    pub strategy: Strategy,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expire_at: Option<Time>,
+}
+
+/// What proved that an identification belongs to its user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// The application said so.
+    Admin,
+    /// A code sent by e-mail.
+    EmailCode,
+    /// A code sent to the phone.
+    PhoneCode,
+}
+
+/// A connected account an identification is linked to.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Link {
+    /// The provider's strategy, such as `oauth_google`.
+    pub kind: String,
+    pub id: IdentificationId,
+}
+
+/// Whether a phone number serves as second factor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SecondFactor {
+    /// No.
+    #[default]
+    None,
+    /// Yes.
+    Reserved,
+    /// Yes, and it is the one asked first.
+    Default,
+}
+
+impl SecondFactor {
+    fn is_none(&self) -> bool {
+        *self == SecondFactor::None
+    }
+}
+
+/// What the document knows about the password; the digest lies elsewhere.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PasswordState {
+    pub updated_at: Time,
+    /// Marked as compromised: the user must choose another at the next sign-in.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub compromised: bool,
+}
+
+/// A lock on signing in.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lock {
+    /// When it ends by itself, if it does.
+    pub until: Option<Time>,
+}
+
+/// A passkey.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Passkey {
+    pub id: IdentificationId,
+    pub name: String,
+    pub last_used_at: Time,
+}
+
+/// An account at another provider, connected to the user.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExternalAccount {
+    pub id: ExternalAccountId,
+    pub identification: IdentificationId,
+    /// The provider's strategy, such as `oauth_google`.
+    pub provider: String,
+    pub provider_user_id: String,
+    pub approved_scopes: String,
+    pub email_address: String,
+    pub first_name: String,
+    pub last_name: String,
+    pub created_at: Time,
+    pub updated_at: Time,
+}
+
+/// A device the user enrolled in a native app.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TrustedDevice {
+    pub id: TrustedDeviceId,
+    pub platform: String,
+    pub app_identifier: String,
+    pub name: Option<String>,
+    pub created_at: Time,
+    pub updated_at: Time,
+    pub last_used_at: Option<Time>,
+    pub revoked_at: Option<Time>,
+}
+
+/// The kinds of contact a user has lists of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// E-mail addresses.
+    Email,
+    /// Phone numbers.
+    Phone,
+    /// Wallets.
+    Wallet,
+}
+
+impl Kind {
+    /// The name in the index and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Email => "email_address",
+            Kind::Phone => "phone_number",
+            Kind::Wallet => "web3_wallet",
+        }
+    }
+}
+
+/// A row of the index of identifiers.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Claim {
+    pub id: IdentificationId,
+    pub kind: String,
+    pub value_folded: String,
+    /// Nobody else may hold it.
+    pub exclusive: bool,
+}
+
+impl User {
+    /// The contacts of a kind.
+    pub fn contacts(&self, kind: Kind) -> &Contacts {
+        match kind {
+            Kind::Email => &self.email_addresses,
+            Kind::Phone => &self.phone_numbers,
+            Kind::Wallet => &self.web3_wallets,
+        }
+    }
+
+    /// The contacts of a kind, to change them.
+    pub fn contacts_mut(&mut self, kind: Kind) -> &mut Contacts {
+        match kind {
+            Kind::Email => &mut self.email_addresses,
+            Kind::Phone => &mut self.phone_numbers,
+            Kind::Wallet => &mut self.web3_wallets,
+        }
+    }
+
+    /// Whether signing in is locked at this moment.
+    pub fn is_locked(&self, now: Time) -> bool {
+        self.lock.as_ref().is_some_and(|lock| lock.until.is_none_or(|until| until > now))
+    }
+
+    /// Whether there is a second factor.
+    pub fn has_second_factor(&self) -> bool {
+        self.totp_enabled
+            || self.phone_numbers.all.iter().any(|phone| phone.second_factor != SecondFactor::None)
+    }
+
+    /// How many identifications of any kind there are.
+    pub fn identification_count(&self) -> usize {
+        self.claims().len() + self.passkeys.len()
+    }
+
+    /// The rows of the index of identifiers that belong to this user.
+    pub fn claims(&self) -> Vec<Claim> {
+        let contacts = [Kind::Email, Kind::Phone, Kind::Wallet].into_iter().flat_map(|kind| {
+            self.contacts(kind).all.iter().map(move |contact| Claim {
+                id: contact.id.clone(),
+                kind: kind.name().to_owned(),
+                value_folded: fold(&contact.value),
+                exclusive: contact.is_exclusive(),
+            })
+        });
+        let username = self.username.iter().map(|username| Claim {
+            id: username.id.clone(),
+            kind: "username".to_owned(),
+            value_folded: fold(&username.value),
+            exclusive: true,
+        });
+        let accounts = self.external_accounts.iter().map(|account| Claim {
+            id: account.identification.clone(),
+            kind: account.provider.clone(),
+            value_folded: account.provider_user_id.clone(),
+            exclusive: true,
+        });
+        contacts.chain(username).chain(accounts).collect()
+    }
+}
+
+impl Contacts {
+    fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// The contact with that id.
+    pub fn find(&self, id: &IdentificationId) -> Option<&Contact> {
+        self.all.iter().find(|contact| contact.id == *id)
+    }
+
+    /// The contact with that id, to change it.
+    pub fn find_mut(&mut self, id: &IdentificationId) -> Option<&mut Contact> {
+        self.all.iter_mut().find(|contact| contact.id == *id)
+    }
+
+    /// The primary contact.
+    pub fn primary(&self) -> Option<&Contact> {
+        self.primary.as_ref().and_then(|id| self.find(id))
+    }
+}
+
+impl Contact {
+    /// Whether it is proven to belong to the user.
+    pub fn is_verified(&self) -> bool {
+        self.verification.is_some()
+    }
+
+    /// Whether nobody else may hold it.
+    pub fn is_exclusive(&self) -> bool {
+        self.is_verified() || self.reserved
+    }
+}
+
+/// Stands in while a document is being read, until the store sets the instance of the row.
+fn nowhere() -> InstanceId {
+    InstanceId::unset()
+}
+
+fn is_false(flag: &bool) -> bool {
+    !flag
+}
+
+fn is_zero(number: &i64) -> bool {
+    *number == 0
+}

@@ -1,0 +1,107 @@
+//! Uploading and removing a user's picture.
+
+use axum::extract::{FromRequest, Multipart, Request};
+use axum::response::Response;
+use latchkey_base::kinds::{ImageId, UserId};
+use latchkey_base::{Code, Error, Result};
+use latchkey_images::ImageError;
+use latchkey_web::input::{Path, is_content_type};
+use latchkey_web::reply::Failure;
+
+use super::change::{Scene, Target};
+use super::{rules, view};
+use crate::auth::SecretKey;
+use crate::cx::Cx;
+use crate::limits::IMAGE_BYTES;
+use crate::resources::images;
+
+/// Room for the form around the picture.
+const FORM_BYTES: usize = 64 * 1024;
+
+/// `SetUserProfileImage`
+pub async fn set(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    request: Request,
+) -> Result<Response, Failure> {
+    let upload = file(request).await?;
+    let picture = cx.app.slow.run(move || latchkey_images::normalise(&upload)).await?.map_err(refusal)?;
+    let scene = Scene::new(&cx, &key);
+    let (target, inner) = (Target::User(id), scene.clone());
+    let user = cx
+        .write(move |tx| {
+            Box::pin(async move {
+                let before = target.lock(tx, &inner.act).await?;
+                let image = ImageId::new(inner.act.now, &*inner.act.rng);
+                images::store::insert(tx, &inner.act.instance, &image, &picture, inner.act.now).await?;
+                if let Some(old) = &before.image {
+                    images::store::delete(tx, &inner.act.instance, old).await?;
+                }
+                let after = rules::set_image(before.clone(), Some(image));
+                inner.save(tx, &before, after).await
+            })
+        })
+        .await?;
+    cx.reply(&view::user(&user, scene.lens()))
+}
+
+/// `DeleteUserProfileImage`
+pub async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Result<Response, Failure> {
+    let scene = Scene::new(&cx, &key);
+    let (target, inner) = (Target::User(id), scene.clone());
+    let user = cx
+        .write(move |tx| {
+            Box::pin(async move {
+                let before = target.lock(tx, &inner.act).await?;
+                if let Some(old) = &before.image {
+                    images::store::delete(tx, &inner.act.instance, old).await?;
+                }
+                inner.save(tx, &before, rules::set_image(before.clone(), None)).await
+            })
+        })
+        .await?;
+    cx.reply(&view::user(&user, scene.lens()))
+}
+
+/// The bytes of the part `file`.
+async fn file(request: Request) -> Result<Vec<u8>> {
+    if !is_content_type(request.headers(), "multipart/form-data") {
+        return Err(Error::new(Code::UnsupportedContentType)
+            .saying("Send the picture as `multipart/form-data`, in a part named `file`."));
+    }
+    let unreadable = || Error::new(Code::RequestBodyInvalid).saying("The form cannot be read.");
+    let (parts, body) = request.into_parts();
+    let limited = axum::body::Body::new(http_body_util::Limited::new(body, IMAGE_BYTES + FORM_BYTES));
+    let mut form =
+        Multipart::from_request(Request::from_parts(parts, limited), &()).await.map_err(|_| unreadable())?;
+    while let Some(mut part) = form.next_field().await.map_err(|_| unreadable())? {
+        if part.name() != Some("file") {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        while let Some(chunk) = part.chunk().await.map_err(|_| unreadable())? {
+            if bytes.len() + chunk.len() > IMAGE_BYTES {
+                return Err(Error::new(Code::ImageTooLarge));
+            }
+            bytes.extend_from_slice(&chunk);
+        }
+        return Ok(bytes);
+    }
+    Err(Error::param(Code::FormParamMissing, "file").recoded(Code::ImageFileMissing))
+}
+
+fn refusal(error: ImageError) -> Error {
+    match error {
+        ImageError::TooLarge => Error::new(Code::ImageTooLarge),
+        ImageError::Unsupported => {
+            Error::new(Code::RequestBodyInvalid).saying("The picture must be a PNG, JPEG, GIF or WebP.")
+        }
+        ImageError::Undecodable => {
+            Error::new(Code::RequestBodyInvalid).saying("The picture cannot be decoded.")
+        }
+        ImageError::TooManyPixels => {
+            Error::new(Code::RequestBodyInvalid).saying("The picture has too many pixels.")
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The SQL of users and of the index of their identifiers.
+
+use latchkey_base::kinds::{IdentificationId, ImageId, InstanceId, UserId};
+use latchkey_base::text::fold;
+use latchkey_base::{Error, Id, Result, Time};
+use latchkey_db::{DbError, Row, Tx, Value};
+
+use super::model::{Claim, Kind, User};
+
+const SELECT: &str = "SELECT instance_id, document FROM users";
+
+/// One user.
+pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Option<User>> {
+    Ok(tx
+        .maybe(&[SELECT, " WHERE instance_id = $1 AND id = $2"], &[instance.into(), id.into()], read)
+        .await?)
+}
+
+/// One user, to change them.
+pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Option<User>> {
+    Ok(tx.lock(&[SELECT, " WHERE instance_id = $1 AND id = $2"], &[instance.into(), id.into()], read).await?)
+}
+
+const BY_IDENTIFICATION: &str = " WHERE instance_id = $1 AND id = (SELECT user_id FROM identifications WHERE instance_id = $1 AND id = $2 AND kind = $3)";
+
+/// The user an identification belongs to.
+pub async fn find_by_identification(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    kind: Kind,
+    id: &IdentificationId,
+) -> Result<Option<User>> {
+    Ok(tx
+        .maybe(&[SELECT, BY_IDENTIFICATION], &[instance.into(), id.into(), kind.name().into()], read)
+        .await?)
+}
+
+/// The user an identification belongs to, to change them.
+pub async fn lock_by_identification(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    kind: Kind,
+    id: &IdentificationId,
+) -> Result<Option<User>> {
+    Ok(tx.lock(&[SELECT, BY_IDENTIFICATION], &[instance.into(), id.into(), kind.name().into()], read).await?)
+}
+
+/// When a user was created, for a cursor.
+pub async fn created_at(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Option<Time>> {
+    let sql = "SELECT created_at FROM users WHERE instance_id = $1 AND id = $2";
+    Ok(tx.maybe(&[sql], &[instance.into(), id.into()], |row| row.time(0)).await?)
+}
+
+/// The statements that add a user. They are sent together.
+pub fn insert(user: &User) -> Result<Vec<(&'static str, Vec<Value>)>> {
+    let user_row = "INSERT INTO users (instance_id, id, document, created_at, updated_at, last_active_at, last_sign_in_at, banned, \
+         external_id, first_name_folded, last_name_folded, primary_email_folded, primary_phone_folded, primary_wallet_folded, \
+         username_folded, emails_folded, phones_folded, wallets_folded, names_folded) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
+    let mut statements = vec![(user_row, columns(user)?)];
+    statements.extend(user.claims().iter().map(|claim| insert_claim(user, claim)));
+    Ok(statements)
+}
+
+/// Saves a changed user: the row, and of the index only what changed.
+pub async fn save(tx: &mut Tx, before: &User, after: &User) -> Result<()> {
+    let user_row = "UPDATE users SET document = $3, created_at = $4, updated_at = $5, last_active_at = $6, last_sign_in_at = $7, \
+         banned = $8, external_id = $9, first_name_folded = $10, last_name_folded = $11, primary_email_folded = $12, \
+         primary_phone_folded = $13, primary_wallet_folded = $14, username_folded = $15, emails_folded = $16, \
+         phones_folded = $17, wallets_folded = $18, names_folded = $19 WHERE instance_id = $1 AND id = $2";
+    let (old, new) = (before.claims(), after.claims());
+    let gone = old.iter().filter(|claim| !new.contains(claim)).map(|claim| {
+        let sql = "DELETE FROM identifications WHERE instance_id = $1 AND id = $2";
+        (sql, vec![(&after.instance).into(), (&claim.id).into()])
+    });
+    let fresh = new.iter().filter(|claim| !old.contains(claim)).map(|claim| insert_claim(after, claim));
+    let statements = gone.chain(fresh).chain([(user_row, columns(after)?)]).collect();
+    Ok(tx.run_many(statements).await?)
+}
+
+/// Deletes a user and, by the foreign keys, all that belongs to them.
+pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<()> {
+    tx.run(&["DELETE FROM users WHERE instance_id = $1 AND id = $2"], &[instance.into(), id.into()]).await?;
+    Ok(())
+}
+
+/// Which of these identifiers somebody else holds, by kind.
+pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
+    let sql = "SELECT kind FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
+    let mut taken = Vec::new();
+    for claim in user.claims().into_iter().filter(|claim| claim.exclusive) {
+        let params =
+            [(&user.instance).into(), claim.kind.into(), claim.value_folded.into(), (&user.id).into()];
+        taken.extend(tx.maybe(&[sql], &params, |row| row.text(0)).await?);
+    }
+    Ok(taken)
+}
+
+/// Whether an uploaded picture exists.
+pub async fn has_image(tx: &mut Tx, instance: &InstanceId, id: &ImageId) -> Result<bool> {
+    let sql = "SELECT 1 FROM images WHERE instance_id = $1 AND id = $2";
+    Ok(tx.maybe(&[sql], &[instance.into(), id.into()], |_| Ok(())).await?.is_some())
+}
+
+/// The stored document.
+pub fn document(user: &User) -> Result<String> {
+    serde_json::to_string(user).map_err(Error::internal)
+}
+
+fn columns(user: &User) -> Result<Vec<Value>> {
+    let joined = |kind: Kind| {
+        let values: Vec<String> =
+            user.contacts(kind).all.iter().map(|contact| fold(&contact.value)).collect();
+        values.join("\n")
+    };
+    let primary = |kind: Kind| user.contacts(kind).primary().map(|contact| fold(&contact.value));
+    let (first, last) = (user.first_name.as_deref().map(fold), user.last_name.as_deref().map(fold));
+    let names: Vec<&str> = [&first, &last].into_iter().filter_map(|name| name.as_deref()).collect();
+    let names = names.join(" ");
+    Ok(vec![
+        (&user.instance).into(),
+        (&user.id).into(),
+        document(user)?.into(),
+        user.created_at.into(),
+        user.updated_at.into(),
+        user.last_active_at.into(),
+        user.last_sign_in_at.into(),
+        user.banned.into(),
+        user.external_id.as_deref().into(),
+        first.into(),
+        last.into(),
+        primary(Kind::Email).into(),
+        primary(Kind::Phone).into(),
+        primary(Kind::Wallet).into(),
+        user.username.as_ref().map(|username| fold(&username.value)).into(),
+        joined(Kind::Email).into(),
+        joined(Kind::Phone).into(),
+        joined(Kind::Wallet).into(),
+        names.into(),
+    ])
+}
+
+fn insert_claim(user: &User, claim: &Claim) -> (&'static str, Vec<Value>) {
+    let sql = "INSERT INTO identifications (instance_id, id, user_id, kind, value_folded, claim) VALUES ($1, $2, $3, $4, $5, $6)";
+    let free = if claim.exclusive { "" } else { claim.id.as_str() };
+    let params = vec![
+        (&user.instance).into(),
+        (&claim.id).into(),
+        (&user.id).into(),
+        claim.kind.as_str().into(),
+        claim.value_folded.as_str().into(),
+        free.into(),
+    ];
+    (sql, params)
+}
+
+/// Reads a user from `instance_id, document`.
+pub fn read(row: &Row<'_>) -> Result<User, DbError> {
+    let mut user: User = serde_json::from_str(row.str(1)?).map_err(|error| DbError::Failed(error.into()))?;
+    user.instance =
+        Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a user without instance".into()))?;
+    Ok(user)
+}

@@ -1,0 +1,135 @@
+//! Updating a user.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::response::Response;
+use latchkey_base::kinds::UserId;
+use latchkey_base::patch::Patch;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_db::Tx;
+use latchkey_web::input::{Fields, Path};
+use latchkey_web::reply::Failure;
+use latchkey_web::shape::Shapes;
+use latchkey_web::version::Version;
+use serde_json::{Map, Value};
+
+use super::change::{Scene, Target};
+use super::create::{explain, identifiers};
+use super::credentials::{self, Change, Given};
+use super::input::{METADATA_FIELDS, Metadata, UpdateUser};
+use super::metadata::{self, Mode};
+use super::model::User;
+use super::rules::Setting;
+use super::{rules, store, view};
+use crate::auth::SecretKey;
+use crate::cx::Cx;
+use crate::resources::identifications::handlers::notify_previous_primary;
+
+/// `UpdateUser`
+pub async fn update(
+    cx: Cx,
+    key: SecretKey,
+    Path(id): Path<UserId>,
+    State(shapes): State<Arc<Shapes>>,
+    Fields(mut fields): Fields,
+) -> Result<Response, Failure> {
+    let metadata = legacy_metadata(cx.version, &mut fields, &shapes)?;
+    let input: UpdateUser = shapes.of::<UpdateUser>().read(fields)?;
+    let current = store::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
+    let current = current.ok_or_else(|| Error::not_found("user", &id))?;
+    let mut problems = only_with_password(&input);
+    let change = credentials::read(given(&input), &mut problems);
+    Error::collect(problems)?;
+    let change = change
+        .hashed(&cx.app.slow, key.settings.password.policy(), identifiers(&current), &*cx.app.rng)
+        .await?;
+    let scene = Scene::new(&cx, &key);
+    let inner = scene.clone();
+    let written = cx.write(move |tx| Box::pin(write(tx, inner, id, input, metadata, change))).await;
+    match written {
+        Ok(user) => cx.reply(&view::user(&user, scene.lens())),
+        Err(error) => Err(explain_update(&cx, error, current).await.into()),
+    }
+}
+
+/// Before 2026-05-12 this operation also replaced metadata; since then its keys are unknown here.
+fn legacy_metadata(version: Version, fields: &mut Map<String, Value>, shapes: &Shapes) -> Result<Metadata> {
+    if version >= Version::V2026_05_12 {
+        return Ok(Metadata::default());
+    }
+    let taken = METADATA_FIELDS.iter().filter_map(|&name| Some((name.to_owned(), fields.remove(name)?)));
+    shapes.of::<Metadata>().read(taken.collect())
+}
+
+fn only_with_password(input: &UpdateUser) -> Vec<Problem> {
+    let flags = [
+        ("skip_password_checks", input.skip_password_checks),
+        ("sign_out_of_other_sessions", input.sign_out_of_other_sessions),
+    ];
+    let alone = flags.into_iter().filter(|(_, flag)| {
+        *flag == Some(true) && input.password.is_none() && input.password_digest.is_none()
+    });
+    let problem = |(name, _): (&str, _)| {
+        Problem::of(Code::FormConditionalParamMissing, name).saying(format!("`{name}` needs `password`."))
+    };
+    alone.map(problem).collect()
+}
+
+fn given(input: &UpdateUser) -> Given<'_> {
+    let totp_secret: Option<Option<&Secret>> = match &input.totp_secret {
+        Patch::Absent => None,
+        Patch::Null => Some(None),
+        Patch::Value(secret) => Some(Some(secret)),
+    };
+    Given {
+        password: input.password.as_ref(),
+        skip_password_checks: input.skip_password_checks == Some(true),
+        password_digest: input.password_digest.as_ref(),
+        password_hasher: input.password_hasher.as_deref(),
+        totp_secret,
+        backup_codes: input.backup_codes.as_deref(),
+    }
+}
+
+async fn write(
+    tx: &mut Tx,
+    scene: Scene,
+    id: UserId,
+    input: UpdateUser,
+    metadata: Metadata,
+    change: Change,
+) -> Result<User> {
+    let act = &scene.act;
+    let before = Target::User(id).lock(tx, act).await?;
+    let setting =
+        Setting { instance: &act.instance, settings: &scene.settings, now: act.now, rng: &*act.rng };
+    let after = rules::update(before.clone(), &input, setting)?;
+    let after = metadata::apply(after, metadata, Mode::Replace)?;
+    let after = change.mark(after, act.now);
+    if let Some(image) = after.image.as_ref().filter(|image| before.image.as_ref() != Some(image))
+        && !store::has_image(tx, &act.instance, image).await?
+    {
+        return Err(Error::param(Code::ImageNotFound, "profile_image_id"));
+    }
+    if change.is_some() {
+        let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
+        let (sql, params) = credentials::save(&act.instance, &before.id, &change.apply(held), &act.master)?;
+        tx.run(&[sql], &params).await?;
+    }
+    if input.notify_primary_email_address_changed == Some(true) {
+        notify_previous_primary(tx, act, &before, &after).await?;
+    }
+    scene.save(tx, &before, after).await
+}
+
+/// Finds out which identifier was taken; only a username or an external id can collide here.
+async fn explain_update(cx: &Cx, error: Error, current: User) -> Error {
+    match latchkey_db::unique_violation(&error) {
+        Some(column) if column.starts_with("identifications.") => {
+            crate::resources::identifications::rules::taken_problem("username").into()
+        }
+        _ => explain(&cx.app.db, error, &current).await,
+    }
+}

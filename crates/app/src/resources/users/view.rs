@@ -1,0 +1,346 @@
+//! How a user looks on the wire, in the newest version.
+#![expect(missing_docs, reason = "wire fields, documented by the published description")]
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_base::Time;
+use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::model::{ExternalAccount, Passkey, TrustedDevice, User};
+use crate::resources::identifications::view::{
+    self as contact, EmailAddressView, PhoneNumberView, WalletView,
+};
+use crate::settings::Settings;
+
+/// What a view depends on besides the user.
+#[derive(Clone, Copy)]
+pub struct Lens<'a> {
+    pub now: Time,
+    pub settings: &'a Settings,
+    pub api_url: &'a str,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "User")]
+pub struct UserView<'a> {
+    id: &'a UserId,
+    object: UserObject,
+    username: Option<&'a str>,
+    first_name: Option<&'a str>,
+    last_name: Option<&'a str>,
+    locale: Option<&'a str>,
+    image_url: String,
+    has_image: bool,
+    primary_email_address_id: Option<&'a IdentificationId>,
+    primary_phone_number_id: Option<&'a IdentificationId>,
+    primary_web3_wallet_id: Option<&'a IdentificationId>,
+    password_enabled: bool,
+    two_factor_enabled: bool,
+    totp_enabled: bool,
+    backup_code_enabled: bool,
+    email_addresses: Vec<EmailAddressView<'a>>,
+    phone_numbers: Vec<PhoneNumberView<'a>>,
+    web3_wallets: Vec<WalletView<'a>>,
+    passkeys: Vec<PasskeyView<'a>>,
+    external_accounts: Vec<ExternalAccountView<'a>>,
+    /// Accounts at SAML connections.
+    saml_accounts: Vec<Map<String, Value>>,
+    /// Accounts at enterprise connections.
+    enterprise_accounts: Vec<Map<String, Value>>,
+    password_last_updated_at: Option<Time>,
+    #[schemars(with = "Map<String, Value>")]
+    public_metadata: &'a RawValue,
+    #[schemars(with = "Map<String, Value>")]
+    private_metadata: &'a RawValue,
+    #[schemars(with = "Map<String, Value>")]
+    unsafe_metadata: &'a RawValue,
+    external_id: Option<&'a str>,
+    last_sign_in_at: Option<Time>,
+    banned: bool,
+    locked: bool,
+    lockout_expires_in_seconds: Option<i64>,
+    verification_attempts_remaining: Option<i64>,
+    created_at: Time,
+    updated_at: Time,
+    delete_self_enabled: bool,
+    create_organization_enabled: bool,
+    create_organizations_limit: Option<i64>,
+    last_active_at: Option<Time>,
+    mfa_enabled_at: Option<Time>,
+    mfa_disabled_at: Option<Time>,
+    legal_accepted_at: Option<Time>,
+    bypass_client_trust: bool,
+    profile_image_url: String,
+}
+
+/// The fixed `object` of a view.
+macro_rules! object {
+    ($name:ident, $text:literal) => {
+        #[derive(Serialize, JsonSchema)]
+        #[schemars(inline)]
+        pub enum $name {
+            #[serde(rename = $text)]
+            It,
+        }
+    };
+}
+
+object!(UserObject, "user");
+object!(PasskeyObject, "passkey");
+object!(ExternalAccountObject, "external_account");
+object!(TrustedDeviceObject, "trusted_device");
+object!(TotalCountObject, "total_count");
+
+pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
+    let image_url = image_url(user, lens.api_url);
+    let lockout = &lens.settings.lockout;
+    let is_locked = user.is_locked(lens.now);
+    let lock_ends = user.lock.as_ref().and_then(|lock| lock.until).filter(|_| is_locked);
+    UserView {
+        id: &user.id,
+        object: UserObject::It,
+        username: user.username.as_ref().map(|username| username.value.as_str()),
+        first_name: user.first_name.as_deref(),
+        last_name: user.last_name.as_deref(),
+        locale: user.locale.as_deref(),
+        profile_image_url: image_url.clone(),
+        image_url,
+        has_image: user.image.is_some(),
+        primary_email_address_id: user.email_addresses.primary.as_ref(),
+        primary_phone_number_id: user.phone_numbers.primary.as_ref(),
+        primary_web3_wallet_id: user.web3_wallets.primary.as_ref(),
+        password_enabled: user.password.is_some(),
+        two_factor_enabled: user.has_second_factor(),
+        totp_enabled: user.totp_enabled,
+        backup_code_enabled: user.backup_code_enabled,
+        email_addresses: user.email_addresses.all.iter().map(contact::email_address).collect(),
+        phone_numbers: user.phone_numbers.all.iter().map(contact::phone_number).collect(),
+        web3_wallets: user.web3_wallets.all.iter().map(contact::wallet).collect(),
+        passkeys: user.passkeys.iter().map(passkey).collect(),
+        external_accounts: user.external_accounts.iter().map(external_account).collect(),
+        saml_accounts: Vec::new(),
+        enterprise_accounts: Vec::new(),
+        password_last_updated_at: user.password.as_ref().map(|password| password.updated_at),
+        public_metadata: &user.public_metadata,
+        private_metadata: &user.private_metadata,
+        unsafe_metadata: &user.unsafe_metadata,
+        external_id: user.external_id.as_deref(),
+        last_sign_in_at: user.last_sign_in_at,
+        banned: user.banned,
+        locked: is_locked,
+        lockout_expires_in_seconds: lock_ends.map(|until| until.ms_since(lens.now).div_ceil_thousand()),
+        verification_attempts_remaining: lockout
+            .enabled
+            .then(|| (lockout.max_attempts - user.failed_attempts).max(0)),
+        created_at: user.created_at,
+        updated_at: user.updated_at,
+        delete_self_enabled: user.delete_self_enabled,
+        create_organization_enabled: user.create_organization_enabled,
+        create_organizations_limit: user.create_organizations_limit,
+        last_active_at: user.last_active_at,
+        mfa_enabled_at: user.mfa_enabled_at,
+        mfa_disabled_at: user.mfa_disabled_at,
+        legal_accepted_at: user.legal_accepted_at,
+        bypass_client_trust: user.bypass_client_trust,
+    }
+}
+
+/// Milliseconds as whole seconds, rounded up, so that a lock with time left never shows zero.
+trait DivCeilThousand {
+    fn div_ceil_thousand(self) -> i64;
+}
+
+impl DivCeilThousand for i64 {
+    fn div_ceil_thousand(self) -> i64 {
+        (self + 999) / 1000
+    }
+}
+
+/// The uploaded picture, or a drawn one with the user's initials.
+fn image_url(user: &User, api_url: &str) -> String {
+    if let Some(image) = &user.image {
+        return format!("{api_url}/images/{}/{image}", user.instance);
+    }
+    match latchkey_images::initials(user.first_name.as_deref(), user.last_name.as_deref()) {
+        Some(initials) => {
+            format!("{api_url}/images/default/{}?initials={}", user.id, URL_SAFE_NO_PAD.encode(initials))
+        }
+        None => format!("{api_url}/images/default/{}", user.id),
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Passkey")]
+pub struct PasskeyView<'a> {
+    id: &'a IdentificationId,
+    object: PasskeyObject,
+    name: &'a str,
+    last_used_at: Time,
+    verification: Option<Map<String, Value>>,
+}
+
+fn passkey(passkey: &Passkey) -> PasskeyView<'_> {
+    PasskeyView {
+        id: &passkey.id,
+        object: PasskeyObject::It,
+        name: &passkey.name,
+        last_used_at: passkey.last_used_at,
+        verification: None,
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "ExternalAccount")]
+pub struct ExternalAccountView<'a> {
+    object: ExternalAccountObject,
+    id: &'a ExternalAccountId,
+    provider: &'a str,
+    identification_id: &'a IdentificationId,
+    provider_user_id: &'a str,
+    approved_scopes: &'a str,
+    email_address: &'a str,
+    first_name: &'a str,
+    last_name: &'a str,
+    public_metadata: Map<String, Value>,
+    created_at: Time,
+    updated_at: Time,
+    verification: Option<Map<String, Value>>,
+}
+
+fn external_account(account: &ExternalAccount) -> ExternalAccountView<'_> {
+    ExternalAccountView {
+        object: ExternalAccountObject::It,
+        id: &account.id,
+        provider: &account.provider,
+        identification_id: &account.identification,
+        provider_user_id: &account.provider_user_id,
+        approved_scopes: &account.approved_scopes,
+        email_address: &account.email_address,
+        first_name: &account.first_name,
+        last_name: &account.last_name,
+        public_metadata: Map::new(),
+        created_at: account.created_at,
+        updated_at: account.updated_at,
+        verification: None,
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TrustedDevice")]
+pub struct TrustedDeviceView<'a> {
+    object: TrustedDeviceObject,
+    id: &'a TrustedDeviceId,
+    platform: &'a str,
+    app_identifier: &'a str,
+    name: Option<&'a str>,
+    algorithm: &'static str,
+    status: &'static str,
+    created_at: Time,
+    updated_at: Time,
+    last_used_at: Option<Time>,
+    revoked_at: Option<Time>,
+}
+
+pub fn trusted_device(device: &TrustedDevice) -> TrustedDeviceView<'_> {
+    TrustedDeviceView {
+        object: TrustedDeviceObject::It,
+        id: &device.id,
+        platform: &device.platform,
+        app_identifier: &device.app_identifier,
+        name: device.name.as_deref(),
+        algorithm: "ES256",
+        status: if device.revoked_at.is_some() { "revoked" } else { "active" },
+        created_at: device.created_at,
+        updated_at: device.updated_at,
+        last_used_at: device.last_used_at,
+        revoked_at: device.revoked_at,
+    }
+}
+
+/// A list with its total.
+#[derive(Serialize, JsonSchema)]
+pub struct ListView<T> {
+    pub data: Vec<T>,
+    pub total_count: i64,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TotalCount")]
+pub struct TotalCountView {
+    object: TotalCountObject,
+    total_count: i64,
+}
+
+pub fn total_count(total_count: i64) -> TotalCountView {
+    TotalCountView { object: TotalCountObject::It, total_count }
+}
+
+/// What is left of something deleted.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "DeletedObject")]
+pub struct DeletedView {
+    pub object: &'static str,
+    pub id: String,
+    pub deleted: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    pub external_id: Option<String>,
+}
+
+pub fn deleted(object: &'static str, id: &dyn std::fmt::Display) -> DeletedView {
+    DeletedView { object, id: id.to_string(), deleted: true, external_id: None }
+}
+
+/// Answer of the operations that take second factors away.
+#[derive(Serialize, JsonSchema)]
+pub struct UserIdView {
+    pub user_id: UserId,
+}
+
+/// Answer of `VerifyPassword`.
+#[derive(Serialize, JsonSchema)]
+pub struct VerifiedView {
+    pub verified: bool,
+}
+
+/// Answer of `VerifyTOTP`.
+#[derive(Serialize, JsonSchema)]
+pub struct VerifiedCodeView {
+    pub verified: bool,
+    pub code_type: CodeType,
+}
+
+/// Which kind of code was right.
+#[derive(Clone, Copy, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum CodeType {
+    Totp,
+    BackupCode,
+}
+
+/// An access token at a provider. None exist until connections do.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "OAuthAccessToken")]
+pub struct OauthAccessTokenView {
+    object: String,
+    external_account_id: String,
+    provider_user_id: String,
+    token: String,
+    expires_at: Option<Time>,
+    provider: String,
+    public_metadata: Map<String, Value>,
+    label: Option<String>,
+}
+
+/// A list, bare or with its total, as the caller asked.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum MaybePaginated<T> {
+    Bare(Vec<T>),
+    Paginated(ListView<T>),
+}

@@ -1,0 +1,3 @@
+//! HTTP tests of the whole server, in the process, on the engine that `TEST_DATABASE_URL` chooses.
+
+mod users;

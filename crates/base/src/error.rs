@@ -1,0 +1,298 @@
+//! The one error type, and the catalogue of codes behind it.
+//!
+//! Codes are forever: programs match on them. Texts may improve. Reuse a code unless a program must
+//! tell two cases apart. `cause` is for the log only; nothing of it can reach a response.
+
+use std::error::Error as StdError;
+use std::fmt;
+
+use serde_json::{Map, Value, json};
+
+/// Shorthand used everywhere.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Why a request was refused or failed: one problem or several.
+pub struct Error(Box<Inner>);
+
+struct Inner {
+    problems: Vec<Problem>,
+    retry_after_seconds: Option<i64>,
+    cause: Option<Box<dyn StdError + Send + Sync>>,
+}
+
+/// One entry of an error body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Problem {
+    /// Which problem.
+    pub code: Code,
+    /// What to tell this caller, when the catalogue's text is too general.
+    pub detail: Option<String>,
+    /// Machine-readable extras, such as `param_name`.
+    pub meta: Map<String, Value>,
+}
+
+impl Problem {
+    /// A problem with the catalogue's own text.
+    pub fn new(code: Code) -> Problem {
+        Problem { code, detail: None, meta: Map::new() }
+    }
+
+    /// A problem of one named parameter.
+    pub fn of(code: Code, param: &str) -> Problem {
+        Problem::new(code).with("param_name", param)
+    }
+
+    /// Adds a sentence for the caller.
+    pub fn saying(mut self, detail: impl Into<String>) -> Problem {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// Adds an entry to `meta`.
+    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Problem {
+        self.meta.insert(key.to_owned(), value.into());
+        self
+    }
+
+    /// The body entry: `message`, `long_message`, `code` and, unless empty, `meta`.
+    pub fn to_json(&self) -> Value {
+        let Spec(_, code, message) = self.code.spec();
+        let mut entry = json!({
+            "message": message,
+            "long_message": self.detail.as_deref().unwrap_or(message),
+            "code": code,
+        });
+        if !self.meta.is_empty() {
+            entry["meta"] = Value::Object(self.meta.clone());
+        }
+        entry
+    }
+}
+
+impl Error {
+    /// An error with the catalogue's own text.
+    pub fn new(code: Code) -> Error {
+        Problem::new(code).into()
+    }
+
+    /// An error about one named parameter.
+    pub fn param(code: Code, param: &str) -> Error {
+        Problem::of(code, param).into()
+    }
+
+    /// Nothing of that kind and id in this instance.
+    pub fn not_found(what: &str, id: &dyn fmt::Display) -> Error {
+        Problem::new(Code::ResourceNotFound).saying(format!("No {what} was found with id {id}.")).into()
+    }
+
+    /// A failure that is ours; `cause` goes to the log.
+    pub fn internal(cause: impl Into<Box<dyn StdError + Send + Sync>>) -> Error {
+        let mut error = Error::new(Code::Internal);
+        error.0.cause = Some(cause.into());
+        error
+    }
+
+    /// All problems together, or nothing to complain about.
+    pub fn collect(problems: Vec<Problem>) -> Result<()> {
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(Error(Box::new(Inner { problems, retry_after_seconds: None, cause: None }))),
+        }
+    }
+
+    /// The same failure under another code.
+    pub fn recoded(mut self, code: Code) -> Error {
+        self.0.problems[0].code = code;
+        self
+    }
+
+    /// Tells the caller when to come back.
+    pub fn retry_after(mut self, seconds: i64) -> Error {
+        self.0.retry_after_seconds = Some(seconds);
+        self
+    }
+
+    /// Adds a sentence for the caller to the first problem.
+    pub fn saying(mut self, detail: impl Into<String>) -> Error {
+        self.0.problems[0].detail = Some(detail.into());
+        self
+    }
+
+    /// The code of the first problem, which also decides the status.
+    pub fn code(&self) -> Code {
+        self.0.problems[0].code
+    }
+
+    /// The HTTP status.
+    pub fn status(&self) -> u16 {
+        self.code().spec().0
+    }
+
+    /// Every problem, in the order found.
+    pub fn problems(&self) -> &[Problem] {
+        &self.0.problems
+    }
+
+    /// Seconds for the `Retry-After` header.
+    pub fn retry_after_seconds(&self) -> Option<i64> {
+        self.0.retry_after_seconds
+    }
+
+    /// What went wrong inside, for the log.
+    pub fn cause(&self) -> Option<&(dyn StdError + Send + Sync + 'static)> {
+        self.0.cause.as_deref()
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Error {
+        Error(Box::new(Inner { problems: vec![problem], retry_after_seconds: None, cause: None }))
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.code().spec().1)
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self} {:?} cause {:?}", self.0.problems, self.0.cause)
+    }
+}
+
+impl StdError for Error {}
+
+/// Status, wire code, short text.
+pub struct Spec(pub u16, pub &'static str, pub &'static str);
+
+/// Declares the catalogue: every code with its status, wire name and text, in one table.
+macro_rules! catalogue {
+    ($($name:ident = $status:literal $code:literal $text:literal;)*) => {
+        /// A reason for an error, from the catalogue.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[expect(missing_docs, reason = "each code's text in the table says what it means")]
+        pub enum Code { $($name),* }
+
+        impl Code {
+            /// The catalogue's line for this code.
+            pub const fn spec(self) -> Spec {
+                match self { $(Code::$name => Spec($status, $code, $text)),* }
+            }
+
+            /// The whole catalogue, for the reference page and its test.
+            pub const ALL: &[Code] = &[$(Code::$name),*];
+        }
+    };
+}
+
+catalogue! {
+    // Authentication and the request as a whole.
+    AuthorizationHeaderFormatInvalid = 401 "authorization_header_format_invalid" "The Authorization header must read `Bearer <secret key>`.";
+    ClerkKeyInvalid = 401 "clerk_key_invalid" "This secret key is not known, or no longer valid.";
+    CouldNotAuthenticateRequest = 401 "could_not_authenticate_request" "The request carries no credentials.";
+    ApiVersionInvalid = 400 "api_version_invalid" "This API version does not exist.";
+    BulkSizeExceeded = 400 "bulk_size_exceeded" "Too many items in one call.";
+    Internal = 500 "internal_clerk_error" "Something went wrong on the server.";
+    MalformedRequestParameters = 400 "malformed_request_parameters" "The query string cannot be read.";
+    MethodNotAllowed = 405 "method_not_allowed" "This path does not answer to that method.";
+    RequestBodyInvalid = 400 "request_body_invalid" "The request body cannot be read.";
+    RequestBodyTooLarge = 413 "request_body_too_large" "The request body is too large.";
+    RequestInvalidForEnvironment = 400 "request_invalid_for_environment" "This is not available on instances of this environment.";
+    RequestTimeout = 408 "request_timeout" "The request took too long to arrive or to answer.";
+    ResourceNotFound = 404 "resource_not_found" "Nothing was found.";
+    RouteNotFound = 404 "route_not_found" "There is no such path in this API.";
+    ServiceUnavailable = 503 "service_unavailable" "The server is busy or its database is out of reach.";
+    TooManyRequests = 429 "too_many_requests" "Too many requests.";
+    UnsupportedContentType = 415 "unsupported_content_type" "This Content-Type is not accepted here.";
+
+    // Parameters.
+    FormConditionalParamDisallowed = 422 "form_conditional_param_disallowed" "This parameter does not go with another one.";
+    FormConditionalParamMissing = 422 "form_conditional_param_missing" "This parameter needs another one.";
+    FormDataMissing = 422 "form_data_missing" "The user lacks data that this instance requires.";
+    FormDisallowFutureDate = 422 "form_disallow_future_date" "This date lies in the future.";
+    FormIdentifierExists = 422 "form_identifier_exists" "This is already taken.";
+    FormParamArrayLengthMismatch = 422 "form_param_array_length_mismatch" "Two lists that belong together differ in length.";
+    FormParamArraySizeExceeded = 422 "form_param_array_size_exceeded" "This list is too long.";
+    FormParamDuplicate = 422 "form_param_duplicate" "This was given twice.";
+    FormParamExceedsAllowedSize = 422 "form_param_exceeds_allowed_size" "This is too large.";
+    FormParamFormatInvalid = 422 "form_param_format_invalid" "This has the wrong format.";
+    FormParamInvalidTime = 422 "form_param_invalid_time" "This is not a date and time in RFC 3339 format.";
+    FormParamMaxLengthExceeded = 422 "form_param_max_length_exceeded" "This is too long.";
+    FormParamMissing = 422 "form_param_missing" "A required parameter is missing.";
+    FormParamNil = 422 "form_param_nil" "This must not be null or empty.";
+    FormParamTypeInvalid = 422 "form_param_type_invalid" "This has the wrong type.";
+    FormParamUnknown = 422 "form_param_unknown" "This parameter is not known here.";
+    FormParamValueInvalid = 422 "form_param_value_invalid" "This value is not allowed.";
+    FormParamValueTooLarge = 422 "form_param_value_too_large" "This number is too large.";
+    FormResourceNotFound = 422 "form_resource_not_found" "This refers to nothing.";
+    FormUsernameCannotBePhoneNumber = 422 "form_username_cannot_be_phone_number" "A username must not look like a phone number.";
+    FormUsernameInvalidCharacter = 422 "form_username_invalid_character" "A username may have letters, digits, `_` and `-`.";
+    FormUsernameInvalidLength = 422 "form_username_invalid_length" "This username is too short or too long.";
+    FormUsernameNeedsNonNumberChar = 422 "form_username_needs_non_number_char" "A username must have a character that is not a digit.";
+    FormVerificationNeeded = 422 "form_verification_needed" "This must be verified first.";
+
+    // Passwords and second factors.
+    FormPasswordDigestInvalid = 422 "form_password_digest_invalid_code" "The password digest does not fit its hasher.";
+    FormPasswordLengthTooLong = 422 "form_password_length_too_long" "This password is too long.";
+    FormPasswordLengthTooShort = 422 "form_password_length_too_short" "This password is too short.";
+    FormPasswordMatchesIdentifier = 422 "form_password_matches_identifier" "The password must differ from the user's identifiers.";
+    FormPasswordNoLowercase = 422 "form_password_no_lowercase" "The password needs a lower-case letter.";
+    FormPasswordNoNumber = 422 "form_password_no_number" "The password needs a digit.";
+    FormPasswordNoSpecialChar = 422 "form_password_no_special_char" "The password needs a special character.";
+    FormPasswordNoUppercase = 422 "form_password_no_uppercase" "The password needs an upper-case letter.";
+    FormPasswordNotStrongEnough = 422 "form_password_not_strong_enough" "This password is too easy to guess.";
+    FormPasswordPwned = 422 "form_password_pwned" "This password is on a list of leaked passwords.";
+    FormPasswordSizeInBytesExceeded = 422 "form_password_size_in_bytes_exceeded" "This password has too many bytes.";
+    IncorrectPassword = 422 "incorrect_password" "The password is not correct.";
+    InvalidTotpSecret = 422 "invalid_totp_secret_code" "The TOTP secret is not valid base32.";
+    NoPasswordSet = 400 "no_password_set" "This user has no password.";
+    TotpDisabled = 400 "totp_disabled" "This user has neither TOTP nor backup codes.";
+    TotpIncorrectCode = 422 "totp_incorrect_code" "The code is not correct.";
+    TotpInvalidLength = 422 "totp_invalid_length" "A TOTP code has six digits.";
+
+    // Users and their identifications.
+    DeleteLinkedIdentificationDisallowed = 400 "delete_linked_identification_disallowed" "This is linked to a connected account; remove that first.";
+    ExternalAccountNotFound = 404 "external_account_not_found" "This user has no such connected account.";
+    FeatureNotEnabled = 403 "feature_not_enabled" "This feature is switched off for the instance.";
+    IdentificationClaimed = 400 "identification_claimed" "Another user holds this by now.";
+    IdentificationCreateSecondFactorUnverified = 400 "identification_create_second_factor_unverified" "Only a verified phone number can be a second factor.";
+    IdentificationDeletionFailed = 400 "identification_deletion_failed" "This is the user's last identification.";
+    IdentificationUpdateSecondFactorUnverified = 400 "identification_update_second_factor_unverified" "Only a verified phone number can be a second factor.";
+    ImageFileMissing = 400 "form_param_missing" "The form has no part named `file`.";
+    ImageNotFound = 404 "image_not_found" "There is no such image.";
+    ImageTooLarge = 413 "image_too_large" "The image is larger than 10 MB.";
+    OauthTokenProviderNotEnabled = 404 "oauth_token_provider_not_enabled" "This provider is not enabled for the instance.";
+    PasskeyNotRegistered = 404 "passkey_not_registered" "This user has no such passkey.";
+    VerificationAlreadyVerified = 400 "verification_already_verified" "This verification was already accepted.";
+    VerificationCodeTooManyRequests = 429 "verification_code_too_many_requests" "A code was sent a moment ago.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_code_is_listed_once_with_a_sane_status() {
+        let mut seen = std::collections::BTreeSet::new();
+        for code in Code::ALL {
+            let Spec(status, name, text) = code.spec();
+            assert!(seen.insert((name, status)), "{name} twice");
+            assert!((400..=503).contains(&status) && text.ends_with('.'), "{name}");
+        }
+    }
+
+    #[test]
+    fn causes_never_reach_the_body() {
+        let error = Error::internal("password=hunter2 at 10.0.0.1");
+        let body = error.problems()[0].to_json().to_string();
+        assert!(!body.contains("hunter2"), "{body}");
+    }
+
+    #[test]
+    fn meta_is_left_out_when_empty() {
+        assert_eq!(Problem::new(Code::Internal).to_json().get("meta"), None);
+        assert_eq!(Problem::of(Code::FormParamNil, "name").to_json()["meta"]["param_name"], "name");
+    }
+}

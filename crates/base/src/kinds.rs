@@ -1,0 +1,56 @@
+//! Every kind of id and its prefix. Alphabetical and append-only: a prefix, once given out, stays.
+
+use crate::id::{Id, Kind};
+
+/// Declares the kinds: a marker type, its prefix, and the alias code uses.
+macro_rules! kinds {
+    ($($(#[$doc:meta])* $kind:ident $alias:ident = $prefix:literal;)*) => {$(
+        $(#[$doc])*
+        pub enum $kind {}
+        impl Kind for $kind {
+            const PREFIX: &'static str = $prefix;
+        }
+        $(#[$doc])*
+        pub type $alias = Id<$kind>;
+    )*
+
+        /// All prefixes, for the test that keeps them distinct.
+        pub const PREFIXES: &[&str] = &[$($prefix),*];
+    };
+}
+
+kinds! {
+    /// An event row in the outbox.
+    EventKind EventId = "evt";
+    /// A connected account of a provider.
+    ExternalAccountKind ExternalAccountId = "eac";
+    /// An e-mail address, phone number, username, wallet or passkey of a user.
+    IdentificationKind IdentificationId = "idn";
+    /// An uploaded picture.
+    ImageKind ImageId = "img";
+    /// An instance: one tenant.
+    InstanceKind InstanceId = "ins";
+    /// An e-mail or text message to a person.
+    MessageKind MessageId = "msg";
+    /// A secret key of an instance (the record, not the key).
+    SecretKeyKind SecretKeyId = "key";
+    /// A device a user enrolled.
+    TrustedDeviceKind TrustedDeviceId = "tdv";
+    /// A user.
+    UserKind UserId = "user";
+    /// A one-time code that was sent.
+    VerificationKind VerificationId = "ver";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::PREFIXES;
+
+    #[test]
+    fn prefixes_are_distinct() {
+        let mut sorted = PREFIXES.to_vec();
+        sorted.sort_unstable();
+        sorted.dedup();
+        assert_eq!(sorted.len(), PREFIXES.len());
+    }
+}

@@ -1,0 +1,214 @@
+//! Shapes of the texts people are known by: e-mail addresses, phone numbers, usernames, wallets,
+//! names and locales; and the folded form in which they are compared.
+
+use crate::error::{Code, Problem};
+
+/// Longest first or last name.
+pub const NAME_MAX: usize = 256;
+/// Longest e-mail address (RFC 5321, 4.5.3.1.3).
+const EMAIL_MAX: usize = 254;
+/// Longest local part (RFC 5321, 4.5.3.1.1).
+const LOCAL_PART_MAX: usize = 64;
+
+/// The form in which two texts are compared: case is forgotten.
+pub fn fold(text: &str) -> String {
+    text.to_lowercase()
+}
+
+/// An e-mail address in the form it is stored in, or `None` when it is none.
+///
+/// RFC 5322 dot-atom addresses only: quoted local parts, comments, address literals and display
+/// names are legal there, yet never what a person means, and each has been a way to smuggle
+/// something past a check.
+pub fn email(text: &str) -> Option<String> {
+    let (local, domain) = text.rsplit_once('@')?;
+    let atom = |part: &str, extra: &str| {
+        !part.is_empty()
+            && part.chars().all(|c| {
+                c.is_ascii_alphanumeric() || extra.contains(c) || (!c.is_ascii() && c.is_alphanumeric())
+            })
+    };
+    let local_fits =
+        local.len() <= LOCAL_PART_MAX && local.split('.').all(|part| atom(part, "!#$%&'*+-/=?^_`{|}~"));
+    let label_fits = |label: &str| {
+        atom(label, "-") && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-')
+    };
+    let labels: Vec<&str> = domain.split('.').collect();
+    let top_is_a_name = labels.last().is_some_and(|label| !label.bytes().all(|byte| byte.is_ascii_digit()));
+    let domain_fits = labels.len() >= 2 && labels.iter().all(|label| label_fits(label)) && top_is_a_name;
+    (text.len() <= EMAIL_MAX && local_fits && domain_fits).then(|| fold(text))
+}
+
+/// A phone number in E.164 form, or `None`.
+pub fn phone(text: &str) -> Option<String> {
+    let digits = text.strip_prefix('+')?;
+    let fits = (7..=15).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
+    (fits && !digits.starts_with('0')).then(|| text.to_owned())
+}
+
+/// A wallet address in the form it is stored in: Ethereum (`0x` and 40 hex digits, lower-cased) or
+/// Solana (32 to 44 base-58 digits, kept as they are).
+pub fn wallet(text: &str) -> Option<String> {
+    if let Some(hex) = text.strip_prefix("0x") {
+        return (hex.len() == 40 && hex.bytes().all(|byte| byte.is_ascii_hexdigit())).then(|| fold(text));
+    }
+    let base58 = |byte: u8| byte.is_ascii_alphanumeric() && !b"0OIl".contains(&byte);
+    ((32..=44).contains(&text.len()) && text.bytes().all(base58)).then(|| text.to_owned())
+}
+
+/// What is wrong with a username, if anything.
+pub fn username_problem(text: &str, min: usize, max: usize) -> Option<Problem> {
+    let length = text.chars().count();
+    let code = if phone(text).is_some() {
+        Code::FormUsernameCannotBePhoneNumber
+    } else if !text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-') {
+        Code::FormUsernameInvalidCharacter
+    } else if length < min || length > max {
+        Code::FormUsernameInvalidLength
+    } else if text.chars().all(|c| c.is_ascii_digit()) {
+        Code::FormUsernameNeedsNonNumberChar
+    } else {
+        return None;
+    };
+    Some(match code {
+        Code::FormUsernameInvalidLength => Problem::of(code, "username")
+            .saying(format!("A username has between {min} and {max} characters.")),
+        _ => Problem::of(code, "username"),
+    })
+}
+
+/// What is wrong with a first or last name, if anything. Markup and links in a name end up in other
+/// people's mail and pages, so they are refused.
+pub fn name_problem(param: &str, text: &str) -> Option<Problem> {
+    if text.chars().count() > NAME_MAX {
+        return Some(
+            Problem::of(Code::FormParamMaxLengthExceeded, param)
+                .saying(format!("A name has at most {NAME_MAX} characters.")),
+        );
+    }
+    let folded = fold(text);
+    let is_markup = text.contains(['<', '>']);
+    let is_link = folded.contains("://") || folded.contains("www.");
+    let has_control = text.chars().any(char::is_control);
+    (is_markup || is_link || has_control).then(|| {
+        Problem::of(Code::FormParamValueInvalid, param)
+            .saying("A name must not contain links, markup or control characters.")
+    })
+}
+
+/// Whether a text is shaped like a BCP 47 language tag, such as `en-US`.
+pub fn is_locale(text: &str) -> bool {
+    let mut parts = text.split('-');
+    let language = parts.next().unwrap_or_default();
+    let subtag =
+        |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    text.len() <= 35
+        && (2..=8).contains(&language.len())
+        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
+        && parts.all(subtag)
+}
+
+/// Whether an address is one of the test addresses that never receive anything (`name+clerk_test@…`).
+pub fn is_test_email(address: &str) -> bool {
+    address
+        .rsplit_once('@')
+        .is_some_and(|(local, _)| local.ends_with("+clerk_test") || local.contains("+clerk_test_"))
+}
+
+/// Whether a number is one of the fictitious ones set aside for tests: `+1XXX55501XX`.
+pub fn is_test_phone(number: &str) -> bool {
+    let Some(digits) = number.strip_prefix("+1") else { return false };
+    digits.len() == 10 && digits[3..].starts_with("55501")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn emails_are_folded_and_odd_ones_refused() {
+        assert_eq!(email("Ada.Lovelace+x@Example.COM").as_deref(), Some("ada.lovelace+x@example.com"));
+        for bad in [
+            "",
+            "a",
+            "a@",
+            "@b.c",
+            "a@b",
+            "a@b..c",
+            "a b@c.de",
+            "a@b.c\n",
+            "a@-b.de",
+            "\"a b\"@c.de",
+            "a@[127.0.0.1]",
+            "Ada <a@b.de>",
+            ".a@b.de",
+            "a.@b.de",
+            "a@b.c\0",
+            "a@1.2.3.4",
+            &format!("{}@b.de", "x".repeat(65)),
+        ] {
+            assert_eq!(email(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn phones_are_e164_only() {
+        assert_eq!(phone("+14155550100").as_deref(), Some("+14155550100"));
+        for bad in [
+            "",
+            "+",
+            "4155550100",
+            "+0155550100",
+            "+1 415 555 0100",
+            "+12345",
+            "+1234567890123456",
+            "+1415555010٠",
+        ] {
+            assert_eq!(phone(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn usernames_follow_their_rules() {
+        let code = |name: &str| username_problem(name, 4, 64).map(|problem| problem.code);
+        assert_eq!(code("ada_lovelace-1"), None);
+        assert_eq!(code("ada"), Some(Code::FormUsernameInvalidLength));
+        assert_eq!(code("ada.l"), Some(Code::FormUsernameInvalidCharacter));
+        assert_eq!(code("12345"), Some(Code::FormUsernameNeedsNonNumberChar));
+        assert_eq!(code("+14155550100"), Some(Code::FormUsernameCannotBePhoneNumber));
+    }
+
+    #[test]
+    fn wallets_of_both_chains_are_known() {
+        assert!(
+            wallet("0x71C7656EC7ab88b098defB751B7401B5f6d8976F").is_some_and(|w| w.starts_with("0x71c7"))
+        );
+        assert!(wallet("7EcDhSYGxXyscszYEp35KHN8vvw3svAuLKTzXwCFLtV").is_some());
+        assert!(wallet("0x71C7").is_none() && wallet("not a wallet").is_none());
+    }
+
+    #[test]
+    fn names_with_links_or_markup_are_refused() {
+        assert!(name_problem("first_name", "Ada O'Neil-Łęcka").is_none());
+        assert!(name_problem("first_name", "<b>Ada</b>").is_some());
+        assert!(name_problem("first_name", "Win at https://evil.example").is_some());
+        assert!(name_problem("first_name", &"x".repeat(257)).is_some());
+    }
+
+    #[test]
+    fn test_identifiers_are_recognised() {
+        assert!(is_test_email("ada+clerk_test@example.com") && is_test_email("ada+clerk_test_2@example.com"));
+        assert!(!is_test_email("ada@clerk_test.com"));
+        assert!(
+            is_test_phone("+14155550123")
+                && !is_test_phone("+14155551123")
+                && !is_test_phone("+445555012345")
+        );
+    }
+
+    #[test]
+    fn locales_are_language_tags() {
+        assert!(is_locale("en") && is_locale("en-US") && is_locale("zh-Hant-TW"));
+        assert!(!is_locale("") && !is_locale("e") && !is_locale("en_US") && !is_locale("en-"));
+    }
+}

@@ -1,0 +1,163 @@
+//! The command line of the bench. Few enough options that reading them by hand is shorter than a dependency.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::Result;
+use crate::load::Window;
+
+pub(crate) const HELP: &str = "\
+latchkey-bench: loads a Latchkey server and its baselines alike and prints what they did.
+
+Usage: latchkey-bench --server PATH [options]
+
+  --server PATH        the latchkey program to measure (required)
+  --postgres URL       also measure on PostgreSQL; databases are made and dropped there
+  --users N            users seeded before measuring (1000000)
+  --connections N      connections of the load (64)
+  --seconds N          measured seconds per scenario and side, over all rounds (5)
+  --rounds N           turns that subject and baseline take in a scenario (2)
+  --seed-limit N       seconds after which seeding stops where it is (1200)
+  --only sqlite|postgres
+                       measure one engine
+  --quick              20000 users and 2 seconds; a look, not a result
+  --dir PATH           where servers keep their data; a real disk, not tmpfs (.test/bench)
+";
+
+pub(crate) enum Command {
+    Help,
+    /// Hidden: the bare handler as a process of its own.
+    Bare {
+        listen: SocketAddr,
+        body_file: PathBuf,
+    },
+    Run(Options),
+}
+
+#[derive(Debug)]
+pub(crate) struct Options {
+    pub(crate) server: PathBuf,
+    pub(crate) postgres: Option<String>,
+    pub(crate) sqlite: bool,
+    pub(crate) users: u64,
+    pub(crate) connections: usize,
+    pub(crate) seconds: f64,
+    pub(crate) rounds: u32,
+    pub(crate) seed_limit: Duration,
+    pub(crate) dir: PathBuf,
+}
+
+impl Options {
+    /// One round's window.
+    pub(crate) fn window(&self) -> Window {
+        Window {
+            warm_up: Duration::from_secs_f64((self.seconds / 5.0).min(1.0)),
+            measured: Duration::from_secs_f64(self.seconds / f64::from(self.rounds)),
+        }
+    }
+}
+
+/// Reads the arguments after the program's name.
+pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
+    let mut args = args.peekable();
+    if args.next_if_eq("bare").is_some() {
+        return parse_bare(args);
+    }
+    let mut options = Options {
+        server: PathBuf::new(),
+        postgres: None,
+        sqlite: true,
+        users: 1_000_000,
+        connections: 64,
+        seconds: 5.0,
+        rounds: 2,
+        seed_limit: Duration::from_secs(1_200),
+        dir: PathBuf::from(".test/bench"),
+    };
+    let mut only = None;
+    while let Some(name) = args.next() {
+        let mut value = || args.next().ok_or_else(|| format!("{name} needs a value"));
+        match name.as_str() {
+            "--help" | "-h" => return Ok(Command::Help),
+            "--server" => options.server = value()?.into(),
+            "--postgres" => options.postgres = Some(value()?),
+            "--users" => options.users = value()?.parse()?,
+            "--connections" => options.connections = value()?.parse()?,
+            "--seconds" => options.seconds = value()?.parse()?,
+            "--rounds" => options.rounds = value()?.parse()?,
+            "--seed-limit" => options.seed_limit = Duration::from_secs(value()?.parse()?),
+            "--only" => only = Some(value()?),
+            "--dir" => options.dir = value()?.into(),
+            "--quick" => (options.users, options.seconds) = (20_000, 2.0),
+            _ => return Err(format!("unknown option {name}; see --help").into()),
+        }
+    }
+    match only.as_deref() {
+        None => {}
+        Some("sqlite") => options.postgres = None,
+        Some("postgres") if options.postgres.is_some() => options.sqlite = false,
+        Some("postgres") => return Err("--only postgres needs --postgres URL".into()),
+        Some(other) => return Err(format!("--only {other}: sqlite or postgres").into()),
+    }
+    check(options)
+}
+
+fn check(options: Options) -> Result<Command> {
+    if options.server.as_os_str().is_empty() {
+        return Err("--server PATH is required; see --help".into());
+    }
+    // Numbers above seven digits would make user numbers of different widths; see `people`.
+    if !(100..=5_000_000).contains(&options.users) {
+        return Err("--users: 100 to 5000000".into());
+    }
+    if !(1..=1_024).contains(&options.connections) || !(1..=20).contains(&options.rounds) {
+        return Err("--connections: 1 to 1024; --rounds: 1 to 20".into());
+    }
+    if !(0.1..=120.0).contains(&options.seconds) {
+        return Err("--seconds: 0.1 to 120".into());
+    }
+    Ok(Command::Run(options))
+}
+
+fn parse_bare(mut args: impl Iterator<Item = String>) -> Result<Command> {
+    let (mut listen, mut body_file) = (None, None);
+    while let Some(name) = args.next() {
+        let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
+        match name.as_str() {
+            "--listen" => listen = Some(value.parse()?),
+            "--body-file" => body_file = Some(value.into()),
+            _ => return Err(format!("unknown option {name}").into()),
+        }
+    }
+    let (listen, body_file) = listen.zip(body_file).ok_or("bare needs --listen and --body-file")?;
+    Ok(Command::Bare { listen, body_file })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(line: &str) -> Result<Options> {
+        match parse(line.split_whitespace().map(str::to_owned))? {
+            Command::Run(options) => Ok(options),
+            _ => Err("not a run".into()),
+        }
+    }
+
+    #[test]
+    fn later_options_win_and_quick_is_small() {
+        let options = run("--server x --quick --users 500").unwrap();
+        assert_eq!((options.users, options.seconds), (500, 2.0));
+        assert_eq!(options.window().measured, Duration::from_secs(1));
+    }
+
+    #[test]
+    fn mistakes_are_said() {
+        for line in
+            ["", "--server", "--server x --nope", "--server x --users 1", "--server x --only postgres"]
+        {
+            assert!(run(line).is_err(), "{line:?}");
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The run on one engine: start, seed, load, rest, start again. What differs between the engines is the
+//! database's address, the raw inserts and one goal.
+
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::api::Api;
+use crate::args::Options;
+use crate::people::People;
+use crate::raw_postgres::RawPostgres;
+use crate::raw_sqlite::RawSqlite;
+use crate::report::{Fact, Goal, Report, number};
+use crate::scenarios::Subject;
+use crate::seed::seed;
+use crate::server::{Server, Settings};
+use crate::{Result, databases, progress};
+
+const STARTS: usize = 5;
+/// How long a server rests before its memory counts as idle: allocators give back with a delay.
+const REST: Duration = Duration::from_secs(3);
+
+pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -> Result<()> {
+    fs::create_dir_all(dir)?;
+    let database = format!("sqlite:{}", dir.join("latchkey.db").display());
+    let settings = Settings { binary: options.server.clone(), dir: dir.to_owned(), database };
+    let server = settings.start().await?;
+    let subject = seeded("sqlite", options, &settings, &server, report).await?;
+    subject.against_bare(0.25, &mut report.loads).await?;
+    subject.search(&mut report.loads).await?;
+    progress("sqlite", "filling a raw database of the same size");
+    let raw = RawSqlite::open(&dir.join("raw.db"), subject.people, subject.seeded.users).await?;
+    let load = subject.creates(|| raw.run(options.connections, options.window())).await?;
+    report.loads.push(load);
+    rest_and_restart("sqlite", &settings, server, report).await
+}
+
+pub(crate) async fn postgres(options: &Options, url: &str, dir: &Path, report: &mut Report) -> Result<()> {
+    let name = format!("latchkey_bench_{}", std::process::id());
+    let raw_name = format!("{name}_raw");
+    databases::check_durable(url).await?;
+    let database = databases::create(url, &name).await?;
+    let raw_database = databases::create(url, &raw_name).await?;
+    let done = on_postgres(options, database, raw_database, dir, report).await;
+    databases::drop(url, &raw_name).await?;
+    databases::drop(url, &name).await?;
+    done
+}
+
+async fn on_postgres(
+    options: &Options,
+    database: String,
+    raw_database: String,
+    dir: &Path,
+    report: &mut Report,
+) -> Result<()> {
+    let settings =
+        Settings { binary: options.server.clone(), dir: dir.to_owned(), database: database.clone() };
+    let server = settings.start().await?;
+    let subject = seeded("postgres", options, &settings, &server, report).await?;
+    progress("postgres", "vacuum and checkpoint after seeding");
+    databases::settle(&database).await?;
+    subject.against_bare(0.12, &mut report.loads).await?;
+    subject.search(&mut report.loads).await?;
+    progress("postgres", "filling a raw database of the same size");
+    let raw = RawPostgres::open(raw_database, subject.people, subject.seeded.users).await?;
+    let load = subject.creates(|| raw.run(options.window())).await?;
+    report.loads.push(load);
+    rest_and_restart("postgres", &settings, server, report).await
+}
+
+async fn seeded<'a>(
+    engine: &'static str,
+    options: &'a Options,
+    settings: &Settings,
+    server: &Server,
+    report: &mut Report,
+) -> Result<Subject<'a>> {
+    let api = Arc::new(Api::new(server.address, &settings.secret_key(server)?));
+    let people = People::new(options.users);
+    progress(engine, &format!("seeding {} users through the API", number(options.users as f64)));
+    let seeded = seed(engine, &api, people, options.users, options.connections, options.seed_limit).await?;
+    let seconds = seeded.took.as_secs_f64();
+    progress(engine, &format!("seeded {} users in {seconds:.0} s", number(seeded.users as f64)));
+    let rate = seeded.users as f64 / seconds;
+    report.facts.push(fact(
+        engine,
+        &format!("seeding {} users", number(seeded.users as f64)),
+        rate,
+        "users/s",
+    ));
+    // Search terms are drawn from the users that are really there.
+    let people = if seeded.users < options.users { people.first(seeded.users) } else { people };
+    let body_file = settings.dir.join("bare-reply");
+    Ok(Subject { engine, options, api, people, seeded: Arc::new(seeded), body_file })
+}
+
+/// Memory after the load, then start-up and memory on the data it left.
+async fn rest_and_restart(
+    engine: &'static str,
+    settings: &Settings,
+    server: Server,
+    report: &mut Report,
+) -> Result<()> {
+    progress(engine, "resting, then starting again on the same data");
+    let small = Some(Goal::Below(40.0));
+    sleep(REST).await;
+    let after_load = megabytes(&server)?;
+    server.stop().await?;
+    let mut took = Vec::new();
+    let mut fresh = 0.0;
+    for turn in 1..=STARTS {
+        let server = settings.start().await?;
+        took.push(server.ready_after.as_secs_f64() * 1e3);
+        if turn == STARTS {
+            sleep(REST).await;
+            fresh = megabytes(&server)?;
+        }
+        server.stop().await?;
+    }
+    took.sort_by(f64::total_cmp);
+    let quick = Some(Goal::Below(100.0));
+    report
+        .facts
+        .push(Fact { goal: quick, ..fact(engine, "start on existing data, median", took[STARTS / 2], "ms") });
+    report.facts.push(fact(engine, "start on existing data, slowest of five", took[STARTS - 1], "ms"));
+    report.facts.push(Fact { goal: small, ..fact(engine, "idle memory after start", fresh, "MB") });
+    report.facts.push(Fact { goal: small, ..fact(engine, "idle memory after the load", after_load, "MB") });
+    Ok(())
+}
+
+fn fact(engine: &'static str, what: &str, value: f64, unit: &'static str) -> Fact {
+    Fact { what: what.to_owned(), engine, value, unit, goal: None }
+}
+
+fn megabytes(server: &Server) -> Result<f64> {
+    Ok(server.resident()? as f64 / 1e6)
+}

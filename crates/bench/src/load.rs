@@ -1,0 +1,149 @@
+//! The load: a number of connections, each sending its next request as soon as the reply to the last one is
+//! there (a closed loop), for a warm-up and a measured window. Every server of the bench is loaded by this one
+//! function, so that what is compared was loaded alike.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::Result;
+use crate::histogram::Histogram;
+use crate::http::Connection;
+
+/// Writes the next request into an empty buffer. Shared by all connections, so creates can count upwards.
+pub(crate) type Requests = Arc<dyn Fn(&mut Vec<u8>) + Send + Sync>;
+
+/// A request that takes longer than this beyond the window is a failure, not a latency.
+const GRACE: Duration = Duration::from_secs(60);
+
+#[derive(Clone, Copy)]
+pub(crate) struct Window {
+    pub(crate) warm_up: Duration,
+    pub(crate) measured: Duration,
+}
+
+/// What one or several windows counted.
+pub(crate) struct Outcome {
+    pub(crate) latencies: Histogram,
+    pub(crate) elapsed: Duration,
+    /// Replies other than 2xx, and connections that broke. Any makes the bench fail.
+    pub(crate) failures: u64,
+    pub(crate) first_failure: Option<String>,
+}
+
+impl Outcome {
+    pub(crate) fn new() -> Self {
+        Self { latencies: Histogram::new(), elapsed: Duration::ZERO, failures: 0, first_failure: None }
+    }
+
+    pub(crate) fn rate(&self) -> f64 {
+        self.latencies.count() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+    }
+
+    pub(crate) fn p50(&self) -> Option<Duration> {
+        self.latencies.quantile(0.5)
+    }
+
+    pub(crate) fn p99(&self) -> Option<Duration> {
+        self.latencies.quantile(0.99)
+    }
+
+    pub(crate) fn fail(&mut self, why: String) {
+        self.failures += 1;
+        self.first_failure.get_or_insert(why);
+    }
+
+    /// Adds what a connection counted in the same window.
+    pub(crate) fn beside(&mut self, other: Self) {
+        self.latencies.merge(&other.latencies);
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self.failures += other.failures;
+        self.first_failure = self.first_failure.take().or(other.first_failure);
+    }
+
+    /// Adds a later window.
+    pub(crate) fn then(&mut self, other: Self) {
+        let elapsed = self.elapsed + other.elapsed;
+        self.beside(other);
+        self.elapsed = elapsed;
+    }
+}
+
+/// Loads `address` with `connections` connections for one window.
+pub(crate) async fn run(
+    address: SocketAddr,
+    connections: usize,
+    window: Window,
+    requests: &Requests,
+) -> Result<Outcome> {
+    let mut open = Vec::with_capacity(connections);
+    for _ in 0..connections {
+        open.push(Connection::open(address).await?);
+    }
+    let clock = Clock::start(window);
+    let mut tasks = JoinSet::new();
+    for connection in open {
+        tasks.spawn(drive(connection, clock, requests.clone()));
+    }
+    let mut all = Outcome::new();
+    let collect = async {
+        while let Some(one) = tasks.join_next().await {
+            all.beside(one?);
+        }
+        Result::Ok(())
+    };
+    match timeout(window.warm_up + window.measured + GRACE, collect).await {
+        Ok(done) => done?,
+        Err(_) => all.fail(format!("no reply within {} s", GRACE.as_secs())),
+    }
+    Ok(all)
+}
+
+/// The borders of one window.
+#[derive(Clone, Copy)]
+pub(crate) struct Clock {
+    from: Instant,
+    until: Instant,
+}
+
+impl Clock {
+    pub(crate) fn start(window: Window) -> Self {
+        let from = Instant::now() + window.warm_up;
+        Self { from, until: from + window.measured }
+    }
+
+    /// Counts an operation if it began inside the window, and says whether to go on. An operation longer than
+    /// the window is counted all the same: a slow search must show as slow, not as absent.
+    pub(crate) fn count(&self, began: Instant, outcome: &mut Outcome) -> bool {
+        let now = Instant::now();
+        if began >= self.from {
+            outcome.latencies.record(now - began);
+            outcome.elapsed = now - self.from;
+        }
+        now < self.until || outcome.latencies.count() == 0
+    }
+}
+
+async fn drive(mut connection: Connection, clock: Clock, requests: Requests) -> Outcome {
+    let mut outcome = Outcome::new();
+    let mut request = Vec::with_capacity(1024);
+    loop {
+        request.clear();
+        requests(&mut request);
+        let began = Instant::now();
+        match connection.exchange(&request).await {
+            Ok(reply) if reply.ok() => {}
+            Ok(reply) => outcome.fail(reply.describe()),
+            Err(error) => {
+                outcome.fail(error.to_string());
+                return outcome;
+            }
+        }
+        if !clock.count(began, &mut outcome) {
+            return outcome;
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What can go wrong with a database, said alike for both engines.
+
+use latchkey_base::{Code, Error};
+
+/// Result of a database call.
+pub type Result<T, E = DbError> = std::result::Result<T, E>;
+
+/// A failed database call.
+#[derive(Debug, thiserror::Error)]
+pub enum DbError {
+    /// A unique constraint was violated: `table.column` of its last column.
+    #[error("unique constraint {0}")]
+    Unique(String),
+    /// The database cannot be reached, is too busy, or gave up on the statement: trying later may help.
+    #[error("the database is unavailable")]
+    Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// Anything else, which is a mistake of ours or damage on disk.
+    #[error("the database call failed")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// The driver's own error.
+pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
+
+impl DbError {
+    pub(crate) fn failed(cause: impl Into<Cause>) -> DbError {
+        DbError::Failed(cause.into())
+    }
+
+    pub(crate) fn unavailable(cause: impl Into<Cause>) -> DbError {
+        DbError::Unavailable(cause.into())
+    }
+}
+
+/// The `table.column` of a unique violation behind an error, so that whoever knows its meaning can say it.
+pub fn unique_violation(error: &Error) -> Option<&str> {
+    match error.cause()?.downcast_ref::<DbError>()? {
+        DbError::Unique(column) => Some(column),
+        _ => None,
+    }
+}
+
+impl From<DbError> for Error {
+    fn from(error: DbError) -> Error {
+        match error {
+            DbError::Unavailable(_) => {
+                Error::internal(error).recoded(Code::ServiceUnavailable).retry_after(1)
+            }
+            DbError::Unique(_) | DbError::Failed(_) => Error::internal(error),
+        }
+    }
+}
+
+impl From<rusqlite::Error> for DbError {
+    fn from(error: rusqlite::Error) -> DbError {
+        use rusqlite::ErrorCode::{ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull};
+        match &error {
+            rusqlite::Error::SqliteFailure(code, Some(text)) if code.code == ConstraintViolation => {
+                match text.strip_prefix("UNIQUE constraint failed: ") {
+                    Some(columns) => DbError::Unique(last_column(columns).to_owned()),
+                    None => DbError::failed(error),
+                }
+            }
+            rusqlite::Error::SqliteFailure(code, _)
+                if [DatabaseBusy, DatabaseLocked, DiskFull].contains(&code.code) =>
+            {
+                DbError::unavailable(error)
+            }
+            _ => DbError::failed(error),
+        }
+    }
+}
+
+/// `users.instance_id, users.external_id` → `users.external_id`.
+fn last_column(columns: &str) -> &str {
+    columns.rsplit(", ").next().unwrap_or(columns)
+}
+
+impl From<tokio_postgres::Error> for DbError {
+    fn from(error: tokio_postgres::Error) -> DbError {
+        use tokio_postgres::error::SqlState;
+        let Some(refusal) = error.as_db_error() else {
+            return match error.is_closed()
+                || std::error::Error::source(&error).is_some_and(|source| source.is::<std::io::Error>())
+            {
+                true => DbError::unavailable(error),
+                false => DbError::failed(error),
+            };
+        };
+        let state = refusal.code();
+        if *state == SqlState::UNIQUE_VIOLATION {
+            return DbError::Unique(constraint_column(refusal.table(), refusal.constraint()));
+        }
+        // Class 57 is operator intervention (shutdown, cancelled statement), 53 lack of resources, 40
+        // a transaction rolled back because of others: none of them is the caller's mistake.
+        match ["57", "53", "40", "08"].contains(&&state.code()[..2]) {
+            true => DbError::unavailable(error),
+            false => DbError::failed(error),
+        }
+    }
+}
+
+/// Constraints are named `uq__table__column__column`, so the name tells what SQLite's text tells.
+fn constraint_column(table: Option<&str>, constraint: Option<&str>) -> String {
+    let column = constraint.and_then(|name| name.rsplit("__").next()).unwrap_or_default();
+    format!("{}.{column}", table.unwrap_or_default())
+}

@@ -1,0 +1,86 @@
+//! PostgreSQL: a pool of connections with cached prepared statements.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use rustls::{ClientConfig, RootCertStore};
+use tokio_postgres::NoTls;
+use tokio_postgres::config::{Config, SslMode};
+use tokio_postgres::types::ToSql;
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use crate::error::{DbError, Result};
+use crate::row::{Read, Row};
+use crate::value::Value;
+
+/// How long a request waits for a free connection before it is told to come back later.
+const WAIT: Duration = Duration::from_secs(5);
+/// No statement of ours runs longer; one that does is cut off rather than left to pile up.
+const STATEMENT_TIMEOUT: &str = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000";
+
+/// A pool of connections to one PostgreSQL database.
+pub(crate) struct Postgres {
+    pool: Pool,
+}
+
+impl Postgres {
+    pub(crate) fn open(url: &str, connections: usize) -> Result<Arc<Postgres>> {
+        let mut config: Config = url.parse().map_err(DbError::failed)?;
+        config.application_name("latchkey");
+        config.options(STATEMENT_TIMEOUT);
+        if config.get_connect_timeout().is_none() {
+            config.connect_timeout(WAIT);
+        }
+        let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
+        let manager = match config.get_ssl_mode() {
+            SslMode::Disable => Manager::from_config(config, NoTls, recycling),
+            _ => Manager::from_config(config, MakeRustlsConnect::new(tls()?), recycling),
+        };
+        let pool = Pool::builder(manager)
+            .max_size(connections)
+            .wait_timeout(Some(WAIT))
+            .runtime(Runtime::Tokio1)
+            .build()
+            .map_err(DbError::failed)?;
+        Ok(Arc::new(Postgres { pool }))
+    }
+
+    /// A connection from the pool.
+    pub(crate) async fn connection(&self) -> Result<Object> {
+        self.pool.get().await.map_err(|error| match error {
+            PoolError::Backend(cause) => DbError::unavailable(cause),
+            other => DbError::unavailable(other),
+        })
+    }
+}
+
+/// TLS that trusts what the operating system trusts.
+fn tls() -> Result<ClientConfig> {
+    let mut roots = RootCertStore::empty();
+    for certificate in rustls_native_certs::load_native_certs().certs {
+        let _ = roots.add(certificate);
+    }
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .map_err(DbError::failed)?;
+    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// All rows of a query.
+pub(crate) async fn query<T>(client: &Object, sql: &str, params: &[Value], read: Read<T>) -> Result<Vec<T>> {
+    let statement = client.prepare_cached(sql).await?;
+    let rows = client.query(&statement, &as_sql(params)).await?;
+    rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+}
+
+/// Runs a statement and says how many rows it touched.
+pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) -> Result<u64> {
+    let statement = client.prepare_cached(sql).await?;
+    Ok(client.execute(&statement, &as_sql(params)).await?)
+}
+
+fn as_sql(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
+    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+}

@@ -1,0 +1,256 @@
+//! A connection in use: for reading, or inside a write transaction.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use deadpool_postgres::Object;
+use futures_util::future::{join, try_join_all};
+use rusqlite::Connection;
+
+use crate::error::{DbError, Result};
+use crate::row::Read;
+use crate::sqlite::Sqlite;
+use crate::value::Value;
+use crate::{postgres, sqlite};
+
+/// The work of a transaction. It may await nothing but the database: on SQLite it is polled once.
+pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + Send + 'a>>;
+
+/// A connection that statements run on.
+pub struct Tx(Inner);
+
+enum Inner {
+    /// The writer thread's connection.
+    Writer(Connection),
+    /// A read connection, given back when dropped. `long`: statements run off the calling thread.
+    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: bool },
+    /// A pooled PostgreSQL connection, inside a transaction or not.
+    Postgres { client: Option<Object>, state: State },
+}
+
+/// Where a PostgreSQL connection stands.
+#[derive(Clone, Copy, PartialEq)]
+enum State {
+    /// Each statement by itself.
+    Single,
+    /// `BEGIN` travels together with the first statement.
+    Beginning,
+    /// Inside a transaction.
+    Open,
+}
+
+impl Tx {
+    pub(crate) fn sqlite_writer(connection: Connection) -> Tx {
+        Tx(Inner::Writer(connection))
+    }
+
+    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: bool) -> Result<Tx> {
+        let connection = Some(home.reader()?);
+        Ok(Tx(Inner::Reader { connection, home, long }))
+    }
+
+    pub(crate) fn postgres_single(client: Object) -> Tx {
+        Tx(Inner::Postgres { client: Some(client), state: State::Single })
+    }
+
+    pub(crate) fn postgres_transaction(client: Object) -> Tx {
+        Tx(Inner::Postgres { client: Some(client), state: State::Beginning })
+    }
+
+    /// The writer's connection, for the writer thread.
+    #[expect(clippy::unreachable, reason = "only the writer thread calls this, on the Tx it made itself")]
+    pub(crate) fn writer(&self) -> &Connection {
+        match &self.0 {
+            Inner::Writer(connection) => connection,
+            _ => unreachable!("only the writer thread asks"),
+        }
+    }
+
+    /// Whether statements run on SQLite.
+    pub(crate) fn is_sqlite(&self) -> bool {
+        !matches!(self.0, Inner::Postgres { .. })
+    }
+
+    /// All rows.
+    pub async fn all<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        self.query(parts.concat(), params, read).await
+    }
+
+    /// The first row, if there is one.
+    pub async fn maybe<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.query(parts.concat(), params, read).await?.into_iter().next())
+    }
+
+    /// Like [`Tx::maybe`], for a row that will be changed: nobody else changes it until we commit.
+    pub async fn lock<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Option<T>> {
+        Ok(self.lock_all(parts, params, read).await?.into_iter().next())
+    }
+
+    /// Like [`Tx::all`], for rows that will be changed. Order them, so that two callers never wait
+    /// for each other.
+    pub async fn lock_all<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        // SQLite has one writer: whoever runs is alone.
+        let suffix = if self.is_sqlite() { "" } else { " FOR UPDATE" };
+        self.query([&parts.concat(), suffix].concat(), params, read).await
+    }
+
+    /// Rows to work on that nobody else is working on; the rest are skipped, not waited for.
+    pub async fn claim<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        let suffix = if self.is_sqlite() { "" } else { " FOR UPDATE SKIP LOCKED" };
+        self.query([&parts.concat(), suffix].concat(), params, read).await
+    }
+
+    /// Runs a statement and says how many rows it touched.
+    pub async fn run(&mut self, parts: &[&str], params: &[Value]) -> Result<u64> {
+        let sql = parts.concat();
+        match &mut self.0 {
+            Inner::Postgres { client, state } => {
+                let client = client.as_ref().ok_or_else(gone)?;
+                begun(client, state, postgres::run_statement(client, &sql, params)).await
+            }
+            Inner::Writer(connection) => {
+                sqlite::run_statement(connection, &sqlite::placeholders(&sql), params)
+            }
+            Inner::Reader { .. } => Err(DbError::failed("a write was tried on a read connection")),
+        }
+    }
+
+    /// Runs independent statements; on PostgreSQL in one round trip.
+    pub async fn run_many(&mut self, statements: Vec<(&'static str, Vec<Value>)>) -> Result<()> {
+        if let Inner::Postgres { client, state } = &mut self.0 {
+            let client = client.as_ref().ok_or_else(gone)?;
+            let all = try_join_all(
+                statements.iter().map(|(sql, params)| postgres::run_statement(client, sql, params)),
+            );
+            return begun(client, state, all).await.map(|_| ());
+        }
+        for (sql, params) in statements {
+            self.run(&[sql], &params).await?;
+        }
+        Ok(())
+    }
+
+    /// Runs a whole script without parameters; for migrations.
+    pub(crate) async fn script(&mut self, text: &str) -> Result<()> {
+        match &mut self.0 {
+            Inner::Postgres { client, state } => {
+                let client = client.as_ref().ok_or_else(gone)?;
+                begun(client, state, async { Ok(client.batch_execute(text).await?) }).await
+            }
+            Inner::Writer(connection) => Ok(connection.execute_batch(text)?),
+            Inner::Reader { .. } => Err(DbError::failed("a write was tried on a read connection")),
+        }
+    }
+
+    /// All rows of a query whose text was built.
+    pub(crate) async fn query<T: Send + 'static>(
+        &mut self,
+        sql: String,
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        match &mut self.0 {
+            Inner::Postgres { client, state } => {
+                let client = client.as_ref().ok_or_else(gone)?;
+                begun(client, state, postgres::query(client, &sql, params, read)).await
+            }
+            Inner::Writer(connection) => sqlite::query(connection, &sqlite::placeholders(&sql), params, read),
+            Inner::Reader { connection, long: false, .. } => sqlite::query(
+                connection.as_ref().ok_or_else(gone)?,
+                &sqlite::placeholders(&sql),
+                params,
+                read,
+            ),
+            Inner::Reader { connection, long: true, .. } => {
+                let owned = connection.take().ok_or_else(gone)?;
+                let params = params.to_vec();
+                let work = move || {
+                    let rows = sqlite::query(&owned, &sqlite::placeholders(&sql), &params, read);
+                    (owned, rows)
+                };
+                let (owned, rows) = tokio::task::spawn_blocking(work).await.map_err(DbError::failed)?;
+                *connection = Some(owned);
+                rows
+            }
+        }
+    }
+
+    /// Ends a PostgreSQL transaction.
+    pub(crate) async fn finish(mut self, keep: bool) -> Result<()> {
+        if let Inner::Postgres { client, state } = &mut self.0
+            && *state == State::Open
+        {
+            let open = client.as_ref().ok_or_else(gone)?;
+            open.batch_execute(if keep { "COMMIT" } else { "ROLLBACK" }).await?;
+            *state = State::Single;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Tx {
+    fn drop(&mut self) {
+        match &mut self.0 {
+            Inner::Writer(_) => (),
+            Inner::Reader { connection, home, .. } => {
+                if let Some(connection) = connection.take() {
+                    home.give_back(connection);
+                }
+            }
+            Inner::Postgres { client, state } => {
+                // Dropped in mid-transaction (the caller went away): close the connection, which rolls
+                // back, rather than give a dirty one to the next request.
+                if *state == State::Open
+                    && let Some(client) = client.take()
+                {
+                    drop(Object::take(client));
+                }
+            }
+        }
+    }
+}
+
+/// Awaits a PostgreSQL statement; sends `BEGIN` ahead of the first one in the same round trip.
+async fn begun<T>(
+    client: &Object,
+    state: &mut State,
+    statement: impl Future<Output = Result<T>>,
+) -> Result<T> {
+    if *state != State::Beginning {
+        return statement.await;
+    }
+    *state = State::Open;
+    // Both are polled in order, so `BEGIN` reaches the server first.
+    let (begin, result) = join(client.batch_execute("BEGIN"), statement).await;
+    begin?;
+    result
+}
+
+fn gone() -> DbError {
+    DbError::failed("the connection was lost in an earlier statement")
+}

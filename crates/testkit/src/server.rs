@@ -1,0 +1,222 @@
+//! The server under test.
+
+use std::sync::{Arc, OnceLock};
+
+use axum::Router;
+use axum::body::Body;
+use axum::http::{HeaderMap, Request};
+use http_body_util::BodyExt;
+use latchkey_app::limits::RateLimits;
+use latchkey_app::resources::instances::model::Environment;
+use latchkey_app::resources::instances::{keys, rules, store};
+use latchkey_app::settings::Settings;
+use latchkey_app::{Parts, document, router};
+use latchkey_base::Time;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
+use latchkey_base::rng::{Rng, SeededRng};
+use latchkey_base::time::ManualClock;
+use latchkey_db::{Db, Location};
+use latchkey_jose::digest::sha256;
+use latchkey_jose::rsa::SigningKey;
+use latchkey_jose::seal::MasterKey;
+use serde_json::Value;
+use tower::ServiceExt;
+
+use crate::checker::Checker;
+use crate::database::{self, Database};
+
+/// When tests take place: 2026-01-01T00:00:00Z.
+const START: Time = Time::from_ms(1_767_225_600_000);
+const API_URL: &str = "http://127.0.0.1:3400";
+
+/// A server in the process, with a development and a production instance.
+pub struct TestServer {
+    /// The clock all requests see.
+    pub clock: Arc<ManualClock>,
+    /// A development instance.
+    pub tenant: Tenant,
+    /// A production instance that must never see anything of the other.
+    pub other: Tenant,
+    /// Seals secrets.
+    pub master: Arc<MasterKey>,
+    router: Router,
+    checker: Checker,
+    database: Database,
+}
+
+/// An instance and a secret key of it.
+#[derive(Clone)]
+pub struct Tenant {
+    /// The instance.
+    pub id: InstanceId,
+    /// A secret key.
+    pub key: String,
+}
+
+/// What the server answered.
+pub struct Answer {
+    /// HTTP status.
+    pub status: u16,
+    /// Headers.
+    pub headers: HeaderMap,
+    /// The body as JSON, or null.
+    pub json: Value,
+    /// The body as it came.
+    pub bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// The first error code.
+    pub fn code(&self) -> &str {
+        self.json["errors"][0]["code"].as_str().unwrap_or_default()
+    }
+
+    /// The parameter the first error is about.
+    pub fn param(&self) -> &str {
+        self.json["errors"][0]["meta"]["param_name"].as_str().unwrap_or_default()
+    }
+
+    /// The body of a success.
+    #[track_caller]
+    pub fn ok(self) -> Value {
+        assert_eq!(self.status, 200, "{:#}", self.json);
+        self.json
+    }
+
+    /// Checks that it is this error.
+    #[track_caller]
+    pub fn is_error(&self, status: u16, code: &str) {
+        assert_eq!((self.status, self.code()), (status, code), "{:#}", self.json);
+    }
+}
+
+impl TestServer {
+    /// A server without rate limits.
+    pub async fn start() -> TestServer {
+        TestServer::start_with(RateLimits::Off, Settings::default()).await
+    }
+
+    /// A server with these rate limits, whose development instance has these settings.
+    pub async fn start_with(rate_limits: RateLimits, settings: Settings) -> TestServer {
+        let database = database::fresh().await;
+        let clock = Arc::new(ManualClock::new(START));
+        let rng: Arc<dyn Rng> = Arc::new(SeededRng::new(42));
+        let master = Arc::new(MasterKey::from_bytes([7; 32]));
+        let tenant = make_tenant(&database.db, Environment::Development, settings, &*rng, &master).await;
+        let other =
+            make_tenant(&database.db, Environment::Production, Settings::default(), &*rng, &master).await;
+        let router = router(Parts {
+            db: database.db.clone(),
+            clock: clock.clone(),
+            rng,
+            master: master.clone(),
+            rate_limits,
+            trusted_proxies: Vec::new(),
+            api_url: API_URL.to_owned(),
+            slow_slots: 2,
+        });
+        TestServer {
+            clock,
+            tenant,
+            other,
+            master,
+            router,
+            checker: Checker::new(&document(API_URL)),
+            database,
+        }
+    }
+
+    /// The database, to look behind the API.
+    pub fn db(&self) -> &Db {
+        &self.database.db
+    }
+
+    /// Where the database lies.
+    pub fn location(&self) -> &Location {
+        &self.database.location
+    }
+
+    /// `GET` as the development instance.
+    pub async fn get(&self, path: &str) -> Answer {
+        self.call(Some(&self.tenant), "GET", path, None).await
+    }
+
+    /// `POST` as the development instance.
+    pub async fn post(&self, path: &str, body: Value) -> Answer {
+        self.call(Some(&self.tenant), "POST", path, Some(body)).await
+    }
+
+    /// `PATCH` as the development instance.
+    pub async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.call(Some(&self.tenant), "PATCH", path, Some(body)).await
+    }
+
+    /// `PUT` as the development instance.
+    pub async fn put(&self, path: &str, body: Value) -> Answer {
+        self.call(Some(&self.tenant), "PUT", path, Some(body)).await
+    }
+
+    /// `DELETE` as the development instance.
+    pub async fn delete(&self, path: &str) -> Answer {
+        self.call(Some(&self.tenant), "DELETE", path, None).await
+    }
+
+    /// Any request, as a tenant or as nobody, in the newest version.
+    pub async fn call(
+        &self,
+        tenant: Option<&Tenant>,
+        method: &str,
+        path: &str,
+        body: Option<Value>,
+    ) -> Answer {
+        let mut request =
+            Request::builder().method(method).uri(path).header("clerk-api-version", "2026-05-12");
+        if let Some(tenant) = tenant {
+            request = request.header("authorization", format!("Bearer {}", tenant.key));
+        }
+        if body.is_some() {
+            request = request.header("content-type", "application/json");
+        }
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// A request with all its details. The answer is checked against the OpenAPI document.
+    pub async fn send(&self, request: Request<Body>) -> Answer {
+        let (method, path) = (request.method().to_string(), request.uri().to_string());
+        let response = self.router.clone().oneshot(request).await.unwrap();
+        let (parts, body) = response.into_parts();
+        let bytes = body.collect().await.unwrap().to_bytes().to_vec();
+        self.checker.check(&method, &path, parts.status.as_u16(), &bytes);
+        let json = serde_json::from_slice(&bytes).unwrap_or_default();
+        Answer { status: parts.status.as_u16(), headers: parts.headers, json, bytes }
+    }
+}
+
+async fn make_tenant(
+    db: &Db,
+    environment: Environment,
+    settings: Settings,
+    rng: &dyn Rng,
+    master: &MasterKey,
+) -> Tenant {
+    // Making an RSA key takes a while; tests share one.
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    let mut instance = rules::create(environment, START, rng);
+    instance.settings = settings;
+    let key =
+        rules::stored_key(KEY.get_or_init(|| SigningKey::generate().unwrap()), &instance.id, master).unwrap();
+    let secret = keys::secret_key(environment, rng);
+    let (digest, id, hint) =
+        (sha256(secret.expose().as_bytes()), SecretKeyId::new(START, rng), keys::hint(&secret));
+    let tenant = Tenant { id: instance.id.clone(), key: secret.expose().to_owned() };
+    db.write(move |tx| {
+        Box::pin(async move {
+            store::insert(tx, &instance, &key).await?;
+            store::insert_key(tx, &instance.id, &id, &digest, &hint, START).await
+        })
+    })
+    .await
+    .unwrap();
+    tenant
+}

@@ -1,0 +1,140 @@
+//! What wraps every request: a trace id, a time limit, a guard against panics, one log line, one
+//! count, and the error body. Kept to a single layer, because each layer costs every request.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::extract::{MatchedPath, Request};
+use axum::http::header::ALLOW;
+use axum::http::{HeaderValue, Method};
+use axum::middleware::Next;
+use axum::response::Response;
+use latchkey_base::rng::{self, Rng};
+use latchkey_base::{Code, Error};
+
+use crate::api::Operation;
+use crate::metrics::{Series, render};
+use crate::reply::{self, Unwritten};
+
+const TRACE_HEADER: &str = "clerk-trace-id";
+
+/// The edge of the server. One for the whole process.
+pub struct Edge {
+    routes: HashMap<String, Vec<(Method, usize)>>,
+    operations: Arc<Vec<Operation>>,
+    series: Vec<Series>,
+    other: Series,
+    timeout: Duration,
+    rng: Arc<dyn Rng>,
+}
+
+/// Which operation a request is, for the extractors and handlers behind the edge.
+#[derive(Clone, Copy)]
+pub struct OperationIndex(pub usize);
+
+impl Edge {
+    /// An edge for these operations.
+    pub fn new(operations: Arc<Vec<Operation>>, timeout: Duration, rng: Arc<dyn Rng>) -> Edge {
+        let mut routes: HashMap<String, Vec<(Method, usize)>> = HashMap::new();
+        for (index, operation) in operations.iter().enumerate() {
+            routes.entry(operation.path.clone()).or_default().push((operation.method.clone(), index));
+        }
+        let series = operations.iter().map(|_| Series::default()).collect();
+        Edge { routes, operations, series, other: Series::default(), timeout, rng }
+    }
+
+    fn operation(&self, request: &Request) -> Option<usize> {
+        let path = request.extensions().get::<MatchedPath>()?;
+        let methods = self.routes.get(path.as_str())?;
+        methods.iter().find(|(method, _)| method == request.method()).map(|(_, index)| *index)
+    }
+
+    /// The metrics as text.
+    pub fn metrics(&self) -> String {
+        let named = self.operations.iter().map(|operation| operation.id).zip(&self.series);
+        render(named.chain([("other", &self.other)]))
+    }
+
+    /// Handles one request.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "durations need a monotonic clock, and only the edge measures them"
+    )]
+    pub async fn handle(&self, mut request: Request, next: Next) -> Response {
+        let started = Instant::now();
+        let index = self.operation(&request);
+        let name = index.map_or("other", |index| self.operations[index].id);
+        if let Some(index) = index {
+            request.extensions_mut().insert(OperationIndex(index));
+        }
+        let is_read = request.method() == Method::GET;
+        let guarded = unless_it_panics(next.run(request));
+        let outcome = tokio::time::timeout(self.timeout, guarded).await;
+        let mut response = match outcome {
+            Ok(Some(response)) => response,
+            Ok(None) => failed(Error::internal("a handler panicked")),
+            Err(_) => failed(Error::new(Code::RequestTimeout)),
+        };
+        let trace_id = self.trace_id();
+        if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
+            log_failure(&error, name, &trace_id);
+            // The router says which methods a path has; that must survive the new body.
+            let allow = response.headers_mut().remove(ALLOW);
+            response = reply::error(&error, &trace_id);
+            allow.map(|allow| response.headers_mut().insert(ALLOW, allow));
+        }
+        if let Ok(value) = HeaderValue::from_str(&trace_id) {
+            response.headers_mut().insert(TRACE_HEADER, value);
+        }
+        let status = response.status().as_u16();
+        let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        index.map_or(&self.other, |index| &self.series[index]).record(status, duration_us);
+        // A successful read is the common case and tells the least.
+        match is_read && status < 400 {
+            true => tracing::debug!(operation = name, status, duration_us, trace_id, "{name} {status}"),
+            false => tracing::info!(operation = name, status, duration_us, trace_id, "{name} {status}"),
+        }
+        response
+    }
+
+    fn trace_id(&self) -> String {
+        const HEX: &[u8; 16] = b"0123456789abcdef";
+        let bytes: [u8; 16] = rng::bytes(&*self.rng);
+        bytes
+            .iter()
+            .flat_map(|byte| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])
+            .map(char::from)
+            .collect()
+    }
+}
+
+/// A response that stands for an error until its body is written.
+fn failed(error: Error) -> Response {
+    axum::response::IntoResponse::into_response(reply::Failure(error))
+}
+
+fn log_failure(error: &Error, operation: &str, trace_id: &str) {
+    let Some(cause) = error.cause() else { return };
+    let mut chain = cause.to_string();
+    let mut source = cause.source();
+    while let Some(inner) = source {
+        chain.push_str(": ");
+        chain.push_str(&inner.to_string());
+        source = inner.source();
+    }
+    tracing::error!(operation, trace_id, cause = chain, "{operation} failed");
+}
+
+/// Runs a request; `None` when it panicked.
+async fn unless_it_panics(request: impl Future<Output = Response>) -> Option<Response> {
+    let mut request = std::pin::pin!(request);
+    std::future::poll_fn(move |context| {
+        match std::panic::catch_unwind(AssertUnwindSafe(|| request.as_mut().poll(context))) {
+            Ok(poll) => poll.map(Some),
+            Err(_) => std::task::Poll::Ready(None),
+        }
+    })
+    .await
+}

@@ -1,0 +1,141 @@
+//! The OpenAPI document, made from the operation table and the types.
+
+use schemars::generate::SchemaSettings;
+use schemars::{JsonSchema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+use crate::api::{Body, MakeSchema, Operation};
+use crate::version::Version;
+
+/// What the error body looks like.
+#[derive(JsonSchema)]
+#[schemars(rename = "Errors")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ErrorsView {
+    errors: Vec<ErrorView>,
+    /// Quote this when asking for help.
+    clerk_trace_id: String,
+}
+
+#[derive(JsonSchema)]
+#[schemars(rename = "Error")]
+#[expect(dead_code, reason = "only its schema is used")]
+struct ErrorView {
+    message: String,
+    long_message: String,
+    code: String,
+    #[schemars(default)]
+    meta: Map<String, Value>,
+}
+
+/// Statuses any operation may answer: no credential, over the limit, or a server in trouble.
+const COMMON_ERRORS: [u16; 6] = [400, 401, 408, 429, 500, 503];
+/// Statuses any operation with a body may answer.
+const BODY_ERRORS: [u16; 3] = [413, 415, 422];
+
+/// The whole document.
+pub fn document(operations: &[Operation], title: &str, description: &str, server: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into());
+    let mut generator = SchemaGenerator::new(settings);
+    let errors = generator.subschema_for::<ErrorsView>().to_value();
+    let mut paths = Map::new();
+    for operation in operations {
+        let described = describe(operation, &mut generator, &errors);
+        let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
+        path[operation.method.as_str().to_lowercase()] = described;
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": title,
+            "description": description,
+            "version": Version::ALL[Version::ALL.len() - 1].1,
+        },
+        "servers": [{ "url": server }],
+        "security": [{ "bearerAuth": [] }],
+        "paths": paths,
+        "components": {
+            "securitySchemes": { "bearerAuth": { "type": "http", "scheme": "bearer", "bearerFormat": "sk_<environment>_<secret key>" } },
+            "schemas": generator.take_definitions(true),
+        },
+    })
+}
+
+fn describe(operation: &Operation, generator: &mut SchemaGenerator, errors: &Value) -> Value {
+    let mut described = json!({
+        "operationId": operation.id,
+        "tags": [operation.tag],
+        "summary": operation.summary,
+        "parameters": parameters(operation, generator),
+        "responses": responses(operation, generator, errors),
+    });
+    if operation.public {
+        described["security"] = json!([]);
+    }
+    match operation.body {
+        Some(Body::Json(schema, required)) => {
+            described["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema(generator) } } });
+        }
+        Some(Body::File(part)) => {
+            let schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });
+            described["requestBody"] =
+                json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } });
+        }
+        None => (),
+    }
+    described
+}
+
+fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
+    let in_path = operation.path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'));
+    let mut parameters: Vec<Value> = in_path
+        .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
+        .collect();
+    let query = operation.query.map(|schema: MakeSchema| schema(generator).to_value()).unwrap_or_default();
+    for (name, schema) in query["properties"].as_object().into_iter().flatten() {
+        let mut schema = schema.clone();
+        let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
+        // A query has no null: a parameter is there or it is not.
+        if let Some(Value::Array(types)) = schema.get_mut("type") {
+            types.retain(|kind| kind != "null");
+            let only = types.first().cloned().unwrap_or_default();
+            schema["type"] = only;
+        }
+        let mut parameter = json!({ "name": name, "in": "query", "required": false, "schema": schema });
+        if let Some(description) = description {
+            parameter["description"] = description;
+        }
+        parameters.push(parameter);
+    }
+    parameters
+}
+
+fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Value) -> Value {
+    let mut statuses: Vec<u16> = COMMON_ERRORS.into_iter().chain(operation.errors.iter().copied()).collect();
+    if operation.body.is_some() {
+        statuses.extend(BODY_ERRORS);
+    }
+    if operation.path.contains('{') {
+        statuses.push(404);
+    }
+    if operation.query.is_some() {
+        statuses.push(422);
+    }
+    statuses.sort_unstable();
+    statuses.dedup();
+    let mut responses = Map::new();
+    let success = match operation.returns {
+        Some(schema) => {
+            json!({ "description": "Success", "content": { "application/json": { "schema": schema(generator) } } })
+        }
+        None => json!({ "description": "Success" }),
+    };
+    responses.insert("200".into(), success);
+    for status in statuses {
+        let refused =
+            json!({ "description": "Refused", "content": { "application/json": { "schema": errors } } });
+        responses.insert(status.to_string(), refused);
+    }
+    Value::Object(responses)
+}

@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# Installs what the tests need and is not there yet: a PostgreSQL server, curl and Python's venv
+# module from Debian's packages, the npm packages of tests/sdk/js, and a Python environment in
+# .test/venv. Node, npm, Python 3 and Rust are expected to be there.
+#
+# Quick when nothing is missing: each part is stamped with the hash of its lock file.
+set -euo pipefail
+# shellcheck source=scripts/lib.sh
+source "$(dirname "$0")/lib.sh"
+cd "$root"
+mkdir -p .test
+
+for program in node npm python3; do
+  command -v "$program" >/dev/null || die "$program is missing; install it and try again."
+done
+
+packages=()
+version=$(bin=$(postgres_bin) && "$bin/postgres" --version | grep -oE '[0-9]+' | head -n 1) || version=0
+[[ $version -ge 15 ]] || packages+=(postgresql)
+command -v curl >/dev/null || packages+=(curl)
+python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
+
+if [[ ${#packages[@]} -gt 0 ]]; then
+  advice="Install these Debian packages yourself and try again: ${packages[*]} (PostgreSQL 15 or newer)."
+  command -v apt-get >/dev/null || die "This system has no apt-get. $advice"
+  as_root=()
+  if [[ $EUID -ne 0 ]]; then
+    command -v sudo >/dev/null || die "Installing packages needs root, and there is no sudo. $advice"
+    as_root=(sudo)
+  fi
+  say "Installing Debian packages: ${packages[*]}"
+  "${as_root[@]}" apt-get update -q || die "apt-get update failed. $advice"
+  "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -qy --no-install-recommends "${packages[@]}" ||
+    die "apt-get install failed. $advice"
+fi
+
+# Is STAMP the hash of the other arguments' contents?
+is_current() { [[ -f $1 && $(cat "$1") == "$(cat "${@:2}" | sha256sum)" ]]; }
+stamp() { cat "${@:2}" | sha256sum >"$1"; }
+
+js=tests/sdk/js
+if [[ ! -d $js/node_modules ]] || ! is_current .test/npm.stamp $js/package-lock.json; then
+  say "Installing the npm packages of $js"
+  npm --prefix $js ci --no-audit --no-fund
+  stamp .test/npm.stamp $js/package-lock.json
+fi
+
+requirements=tests/sdk/py/requirements.txt
+if [[ ! -x .test/venv/bin/python ]] || ! is_current .test/venv.stamp $requirements; then
+  say "Installing the Python packages of $requirements into .test/venv"
+  rm -rf .test/venv
+  python3 -m venv .test/venv
+  .test/venv/bin/pip install --quiet --disable-pip-version-check --requirement $requirements
+  stamp .test/venv.stamp $requirements
+fi
