@@ -31,14 +31,20 @@ impl Checker {
     pub(crate) fn check(&self, method: &str, path: &str, status: u16, body: &[u8]) {
         assert!(status < 500, "{method} {path} answered {status}: {}", String::from_utf8_lossy(body));
         let Some(template) = self.template(path) else { return };
-        let key = (template, method.to_lowercase(), status.to_string());
         if status == 405 {
             return;
         }
+        // HEAD is GET without the body, and needs no description of its own.
+        let documented = if method == "HEAD" { "get".to_owned() } else { method.to_lowercase() };
+        let key = (template, documented, status.to_string());
         let validator = self
             .validators
             .get(&key)
             .unwrap_or_else(|| panic!("{method} {path}: {status} is not documented"));
+        if method == "HEAD" {
+            assert!(body.is_empty(), "{method} {path} answered a body");
+            return;
+        }
         let Some(validator) = validator else { return };
         let answer: Value =
             serde_json::from_slice(body).unwrap_or_else(|_| panic!("{method} {path}: not JSON"));

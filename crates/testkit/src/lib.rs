@@ -7,8 +7,14 @@
     reason = "this crate exists to fail tests"
 )]
 
+mod assist;
 mod checker;
 mod database;
+mod person;
+mod schema;
 mod server;
 
+pub use assist::EventRow;
+pub use person::{PICTURE, Person};
+pub use schema::{Table, tables};
 pub use server::{Answer, Tenant, TestServer};

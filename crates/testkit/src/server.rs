@@ -24,6 +24,7 @@ use tower::ServiceExt;
 
 use crate::checker::Checker;
 use crate::database::{self, Database};
+use crate::schema::{Table, tables};
 
 /// When tests take place: 2026-01-01T00:00:00Z.
 const START: Time = Time::from_ms(1_767_225_600_000);
@@ -40,7 +41,7 @@ pub struct TestServer {
     /// Seals secrets.
     pub master: Arc<MasterKey>,
     router: Router,
-    checker: Checker,
+    rng: Arc<dyn Rng>,
     database: Database,
 }
 
@@ -83,6 +84,11 @@ impl Answer {
         self.json
     }
 
+    /// A header, or nothing.
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+    }
+
     /// Checks that it is this error.
     #[track_caller]
     pub fn is_error(&self, status: u16, code: &str) {
@@ -108,27 +114,45 @@ impl TestServer {
         let router = router(Parts {
             db: database.db.clone(),
             clock: clock.clone(),
-            rng,
+            rng: rng.clone(),
             master: master.clone(),
             rate_limits,
             trusted_proxies: Vec::new(),
             api_url: API_URL.to_owned(),
             slow_slots: 2,
         });
-        TestServer {
-            clock,
-            tenant,
-            other,
-            master,
-            router,
-            checker: Checker::new(&document(API_URL)),
-            database,
-        }
+        TestServer { clock, tenant, other, master, router, rng, database }
+    }
+
+    pub(crate) async fn make_tenant(&self, environment: Environment, settings: Settings) -> Tenant {
+        make_tenant(self.db(), environment, settings, &*self.rng, &self.master).await
     }
 
     /// The database, to look behind the API.
     pub fn db(&self) -> &Db {
         &self.database.db
+    }
+
+    /// Every row of every table, as texts: what is not in here is not in the database. Two calls that
+    /// return the same say that nothing was changed in between.
+    pub async fn everything(&self) -> Vec<String> {
+        let mut tx = self.database.db.read().await.unwrap();
+        let mut rows = Vec::new();
+        for Table { name, texts, bytes } in tables() {
+            let columns: Vec<String> =
+                texts.iter().map(|column| format!("coalesce(CAST({column} AS TEXT), '')")).collect();
+            let sql = format!("SELECT {} FROM {name}", columns.join(" || '|' || "));
+            let found = tx.all(&[&sql], &[], |row| row.text(0)).await.unwrap();
+            rows.extend(found.into_iter().map(|row| format!("{name} {row}")));
+            for column in bytes {
+                let sql = format!("SELECT {column} FROM {name} WHERE {column} IS NOT NULL");
+                let found = tx.all(&[&sql], &[], |row| row.bytes(0)).await.unwrap();
+                let text = |bytes: Vec<u8>| format!("{name}.{column} {}", String::from_utf8_lossy(&bytes));
+                rows.extend(found.into_iter().map(text));
+            }
+        }
+        rows.sort();
+        rows
     }
 
     /// Where the database lies.
@@ -181,16 +205,35 @@ impl TestServer {
         self.send(request.body(body).unwrap()).await
     }
 
+    /// Sends a file in the part `file` of a form, with `POST`.
+    pub async fn upload(&self, tenant: &Tenant, path: &str, file: &[u8]) -> Answer {
+        let mut form =
+            b"--frame\r\nContent-Disposition: form-data; name=\"file\"; filename=\"blob\"\r\n\r\n".to_vec();
+        form.extend(file);
+        form.extend(b"\r\n--frame--\r\n");
+        let request = Request::post(path)
+            .header("clerk-api-version", "2026-05-12")
+            .header("authorization", format!("Bearer {}", tenant.key))
+            .header("content-type", "multipart/form-data; boundary=frame");
+        self.send(request.body(Body::from(form)).unwrap()).await
+    }
+
     /// A request with all its details. The answer is checked against the OpenAPI document.
     pub async fn send(&self, request: Request<Body>) -> Answer {
         let (method, path) = (request.method().to_string(), request.uri().to_string());
         let response = self.router.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes().to_vec();
-        self.checker.check(&method, &path, parts.status.as_u16(), &bytes);
+        checker().check(&method, &path, parts.status.as_u16(), &bytes);
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
         Answer { status: parts.status.as_u16(), headers: parts.headers, json, bytes }
     }
+}
+
+/// Building the validators takes longer than most tests, and they are the same for all.
+fn checker() -> &'static Checker {
+    static CHECKER: OnceLock<Checker> = OnceLock::new();
+    CHECKER.get_or_init(|| Checker::new(&document(API_URL)))
 }
 
 async fn make_tenant(

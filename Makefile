@@ -1,0 +1,25 @@
+# Every way into the project. `make help` lists them.
+.PHONY: help run test check bench contract
+
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: ## Build the server and start it on http://127.0.0.1:3400, with its data in ./data
+	@echo "Building the server. The first time takes some minutes."
+	@cargo build --release --bin latchkey
+	@./target/release/latchkey serve
+
+test: ## Install what the tests need and run all of them on both engines
+	@scripts/test.sh
+
+check: ## Format, lints as errors, dependency policy
+	cargo fmt --all -- --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	scripts/policy.py
+
+bench: ## Measure the server against bare baselines, in one run
+	@scripts/bench.sh
+
+contract: ## Write the OpenAPI document to contract/backend.json
+	@mkdir -p contract
+	cargo run --quiet --bin latchkey -- openapi > contract/backend.json

@@ -1,0 +1,155 @@
+//! The command line: its commands, flags and help.
+//!
+//! Flags of settings come from the list in `config/settings.rs` and are the same for every command,
+//! because every command reads the same configuration.
+
+use clap::{Arg, ArgAction, Command};
+
+use crate::config::{SETTINGS, Setting};
+
+const EXAMPLES: &str = "\
+Examples:
+  latchkey serve                                   start on http://127.0.0.1:3400 with data in ./data
+  latchkey serve --listen 0.0.0.0:80 --log-format json
+  LATCHKEY_DATABASE=postgres://latchkey@db/latchkey latchkey serve
+  latchkey keys --json                             a further secret key, for a script
+  latchkey instances create --environment production
+  latchkey config > latchkey.toml                  a file with every setting, to be changed
+
+Settings come from ./latchkey.toml (or --config), then from the environment, then from flags; the
+later wins. The master key has no flag, because command lines are visible to others: set
+LATCHKEY_MASTER_KEY, or leave it to the file master.key in the data directory.
+
+Exit codes: 0 it worked, 1 it failed, 2 the command line or the configuration must be corrected.";
+
+/// The whole command line.
+pub(crate) fn command() -> Command {
+    Command::new("latchkey")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("A self-hosted identity server that Clerk's backend SDKs can talk to")
+        .after_help("`latchkey --help` shows all settings and examples.")
+        .after_long_help(EXAMPLES)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .arg(config_flag())
+        .args(SETTINGS.iter().filter_map(setting_flag))
+        .subcommand(
+            Command::new("serve")
+                .about("Start the server")
+                .long_about(
+                    "Start the server. On the first start the database is made and a development instance \
+                     with it; what an app needs to reach it is printed. SIGTERM and SIGINT end it after the \
+                     running requests are answered.",
+                ),
+        )
+        .subcommand(
+            Command::new("keys")
+                .about("Make and print a further secret key of an instance")
+                .long_about(
+                    "Make and print a further secret key of an instance. Secret keys are kept as digests, so \
+                     an earlier one cannot be shown again; it keeps working. Works while the server runs, and \
+                     before its first start.",
+                )
+                .arg(json_flag())
+                .arg(
+                    Arg::new("instance")
+                        .long("instance")
+                        .value_name("ID")
+                        .help("Which instance; the oldest development instance unless set"),
+                ),
+        )
+        .subcommand(instances())
+        .subcommand(
+            Command::new("migrate")
+                .about("Bring the database's schema up to date")
+                .long_about("Bring the database's schema up to date and say what was applied. `serve` does it too."),
+        )
+        .subcommand(Command::new("openapi").about("Print the API's OpenAPI document"))
+        .subcommand(Command::new("config").about("Print every setting with its default and what it is for"))
+        .subcommand(Command::new("version").about("Print the version"))
+}
+
+fn instances() -> Command {
+    Command::new("instances")
+        .about("List, create or delete instances: tenants with keys and users of their own")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(Command::new("list").about("List all instances, oldest first").arg(json_flag()))
+        .subcommand(
+            Command::new("create")
+                .about("Create an instance and print its keys")
+                .long_about(
+                    "Create an instance and print its keys. The secret key of a production instance is kept \
+                     as a digest only: this is the one time it is shown.",
+                )
+                .arg(
+                    Arg::new("environment")
+                        .long("environment")
+                        .value_name("ENVIRONMENT")
+                        .required(true)
+                        .value_parser(["development", "production"])
+                        .help("What it is for"),
+                )
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("delete")
+                .about("Delete an instance with everything in it")
+                .arg(Arg::new("id").value_name("ID").required(true).help("Its id, such as ins_…"))
+                .arg(
+                    Arg::new("yes")
+                        .long("yes")
+                        .action(ArgAction::SetTrue)
+                        .help("Really delete it; there is no way back"),
+                ),
+        )
+}
+
+fn json_flag() -> Arg {
+    Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON")
+}
+
+fn config_flag() -> Arg {
+    Arg::new("config")
+        .long("config")
+        .value_name("PATH")
+        .global(true)
+        .help_heading("Settings")
+        .help("The file with the settings [LATCHKEY_CONFIG]; ./latchkey.toml, if it exists, unless set")
+}
+
+fn setting_flag(setting: &'static Setting) -> Option<Arg> {
+    let Setting { variable, flag, value, help, .. } = setting;
+    let flag = (*flag)?;
+    let help = format!("{help} [{variable}]");
+    let arg = Arg::new(flag).long(flag).value_name(*value).global(true);
+    Some(arg.help_heading("Settings").hide_short_help(true).help(help))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn settings_are_accepted_before_and_after_the_command() {
+        for line in
+            [&["latchkey", "--listen", "[::1]:1", "serve"], &["latchkey", "serve", "--listen", "[::1]:1"]]
+        {
+            let matches = command().try_get_matches_from(line).unwrap();
+            let (_, serve) = matches.subcommand().unwrap();
+            assert_eq!(serve.get_one::<String>("listen").unwrap(), "[::1]:1");
+        }
+    }
+
+    #[test]
+    fn the_master_key_has_no_flag() {
+        assert!(command().try_get_matches_from(["latchkey", "serve", "--master-key", "x"]).is_err());
+    }
+}

@@ -1,0 +1,62 @@
+//! The commands: each reads the configuration, does one thing and prints what came of it.
+
+mod instances;
+mod keys;
+mod migrate;
+mod serve;
+
+use clap::ArgMatches;
+
+use crate::config::{self, Config};
+use crate::failure::Failure;
+use crate::{logging, show};
+
+/// Runs the command the line names.
+pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
+    match line.subcommand() {
+        Some(("serve", own)) => serve::run(configure(own)?),
+        Some(("keys", own)) => wait(keys::run(&configure(own)?, own)),
+        Some(("instances", group)) => match group.subcommand() {
+            Some(("list", own)) => wait(instances::list(&configure(own)?, own)),
+            Some(("create", own)) => wait(instances::create(&configure(own)?, own)),
+            Some(("delete", own)) => wait(instances::delete(&configure(own)?, own)),
+            _ => Ok(()),
+        },
+        Some(("migrate", own)) => wait(migrate::run(&configure(own)?)),
+        Some(("openapi", own)) => {
+            let config = configure(own)?;
+            show::json(&latchkey_app::document(&config.api_url(config.listen)));
+            Ok(())
+        }
+        Some(("config", _)) => {
+            show::result(config::REFERENCE.trim_end());
+            Ok(())
+        }
+        Some(("version", _)) => {
+            show::result(concat!("latchkey ", env!("CARGO_PKG_VERSION")));
+            Ok(())
+        }
+        // clap refuses a line without a known command.
+        _ => Ok(()),
+    }
+}
+
+/// The configuration of this process, with logging started as it says.
+fn configure(line: &ArgMatches) -> Result<Config, Failure> {
+    let config = Config::read(|flag| line.get_one::<String>(flag).cloned())?;
+    logging::start(&config);
+    Ok(config)
+}
+
+/// Runs a short command to its end on this thread.
+fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(no_runtime)?.block_on(work)
+}
+
+fn no_runtime(error: std::io::Error) -> Failure {
+    Failure::new(
+        format!("The operating system gives no threads or file descriptors: {error}."),
+        "Raise the limits of this process (ulimit -n, ulimit -u), or stop something else.",
+    )
+}

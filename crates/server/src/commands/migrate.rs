@@ -1,0 +1,18 @@
+//! `latchkey migrate`: brings the schema up to date.
+
+use latchkey_app::migrations;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::provision::Storage;
+use crate::show;
+
+/// Applies what is missing and says what that was.
+pub(crate) async fn run(config: &Config) -> Result<(), Failure> {
+    let storage = Storage::open(config).await?;
+    match storage.applied.as_slice() {
+        [] => show::result(&format!("The schema is up to date; it has {} steps.", migrations::ALL.len())),
+        applied => applied.iter().for_each(|name| show::result(&format!("applied {name}"))),
+    }
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! `latchkey serve`: the server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use latchkey_app::Parts;
+use latchkey_app::limits::RateLimits;
+use latchkey_app::resources::instances::keys::publishable_key;
+use latchkey_app::resources::instances::model::Environment;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::rng::SystemRng;
+use latchkey_base::time::SystemClock;
+use latchkey_db::Location;
+use latchkey_jose::seal::MasterKey;
+use tokio::net::TcpListener;
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::provision::{self, Storage};
+use crate::{files, http, show};
+
+/// Hashing that is still under way when everything else has ended may not hold the process up.
+const LAST_WORK: Duration = Duration::from_secs(1);
+const NOT_KEPT: &str = "(shown when it was made; run \"latchkey keys\" for a further one)";
+
+/// Serves until a signal ends it.
+pub(crate) fn run(config: Config) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().thread_name("latchkey").enable_all().build();
+    let runtime = runtime.map_err(super::no_runtime)?;
+    let outcome = runtime.block_on(serve(config));
+    runtime.shutdown_timeout(LAST_WORK);
+    outcome
+}
+
+async fn serve(config: Config) -> Result<(), Failure> {
+    // Before anything is made: a port that is taken should leave no trace.
+    let listener = bind(config.listen).await?;
+    let address = listener.local_addr().unwrap_or(config.listen);
+    let stop = http::stop_signal()?;
+    let mut storage = Storage::open(&config).await?;
+    storage.make_first(&config).await?;
+    let master = storage.master_key(&config).await?;
+    let api_url = config.api_url(address);
+    show::result(&announcement(&config, &storage, &master, &api_url).await?);
+    let router = latchkey_app::router(Parts {
+        db: storage.db,
+        clock: Arc::new(SystemClock),
+        rng: Arc::new(SystemRng),
+        master: Arc::new(master),
+        rate_limits: config.rate_limits,
+        trusted_proxies: config.trusted_proxies,
+        api_url,
+        slow_slots: config.hash_threads,
+    });
+    http::serve(listener, router, stop).await;
+    Ok(())
+}
+
+async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+    TcpListener::bind(address).await.map_err(|error| {
+        Failure::new(
+            format!("Nothing can listen on {address}: {error}."),
+            "Stop what listens there, or choose another address with --listen or LATCHKEY_LISTEN \
+             (port 0 takes a free one; ports below 1024 need a privilege).",
+        )
+    })
+}
+
+/// What an app needs to reach this server, in a form to copy from.
+async fn announcement(
+    config: &Config,
+    storage: &Storage,
+    master: &MasterKey,
+    api_url: &str,
+) -> Result<String, Failure> {
+    let instance = storage.development().map(|instance| instance.id.clone());
+    let secret = match &instance {
+        Some(id) => kept_key(config, storage, id, master).await?.unwrap_or_else(|| NOT_KEPT.to_owned()),
+        None => String::new(),
+    };
+    let publishable = publishable_key(Environment::Development, &config.frontend_api());
+    let data = match &config.database {
+        Location::Sqlite(path) => path.display().to_string(),
+        Location::Postgres(url) => format!("{}, {}", without_password(url), config.data_dir.display()),
+    };
+    let reference = format!("{api_url}/reference");
+    let named = instance.as_ref().map(|id| format!("{id} (development)"));
+    let mut rows = vec![("api url", api_url)];
+    match &named {
+        Some(named) => {
+            rows.extend([("secret key", &*secret), ("publishable key", &publishable), ("instance", named)])
+        }
+        None => rows.push(("instances", "production only; `latchkey instances list` shows them")),
+    }
+    rows.extend([("data", &*data), ("api reference", &reference)]);
+    if config.rate_limits == RateLimits::Off {
+        rows.push(("rate limits", "off: for tests and single-tenant hosts only"));
+    }
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(format!("\nLatchkey {version} is listening.\n\n{}\n", show::aligned(&rows)))
+}
+
+/// The kept key, if it still opens the door.
+async fn kept_key(
+    config: &Config,
+    storage: &Storage,
+    id: &InstanceId,
+    master: &MasterKey,
+) -> Result<Option<String>, Failure> {
+    let Some(key) = files::find_development_key(&config.data_dir, id, master) else { return Ok(None) };
+    let works = provision::has_key(&storage.db, id, &key).await?;
+    Ok(works.then(|| key.expose().to_owned()))
+}
+
+/// A connection URL without its password and its options, which may hold one too.
+fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    // The driver takes everything up to the first @ for user and password.
+    let (user, place) = rest.split_once('@').map_or(("", rest), |(user, place)| (user, place));
+    let user = user.split([':', '/', '?']).next().unwrap_or_default();
+    let place = place.split('?').next().unwrap_or_default();
+    match user {
+        "" => format!("{scheme}://{place}"),
+        user => format!("{scheme}://{user}@{place}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_database_is_shown_without_its_password() {
+        for (url, shown) in [
+            ("postgres://host/db", "postgres://host/db"),
+            ("postgres://me@host:5432/db", "postgres://me@host:5432/db"),
+            ("postgresql://me:hunter2@host/db?sslmode=require", "postgresql://me@host/db"),
+            ("postgres://me:hun/ter?2@host/db", "postgres://me@host/db"),
+            ("postgres:///db?host=/run&password=hunter2", "postgres:///db"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! The configuration: read once at start, checked as a whole, then passed as a value.
+//!
+//! `config.default.toml` is the reference of all settings. A file, the environment and flags override
+//! it, in this order. Every problem is found before any is reported.
+
+mod layers;
+mod parse;
+mod problem;
+mod settings;
+#[cfg(test)]
+mod tests;
+
+use std::net::{IpAddr, SocketAddr};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+
+use latchkey_app::limits::RateLimits;
+use latchkey_base::secret::Secret;
+use latchkey_db::Location;
+use latchkey_web::throttle::Limit;
+use tracing::Level;
+
+pub(crate) use layers::File;
+use layers::{Layers, Source};
+use parse::Wrong;
+pub(crate) use problem::{Problem, report};
+pub(crate) use settings::{SETTINGS, Setting};
+
+/// The reference of all settings, for people.
+pub(crate) const REFERENCE: &str = include_str!("config.default.toml");
+const DEFAULT_FILE: &str = "./latchkey.toml";
+
+/// Everything that can be set, checked.
+#[derive(Debug)]
+pub(crate) struct Config {
+    pub(crate) listen: SocketAddr,
+    pub(crate) frontend_listen: SocketAddr,
+    pub(crate) data_dir: PathBuf,
+    pub(crate) database: Location,
+    pub(crate) database_connections: usize,
+    pub(crate) master_key: Option<Secret>,
+    pub(crate) rate_limits: RateLimits,
+    pub(crate) trusted_proxies: Vec<IpAddr>,
+    pub(crate) hash_threads: usize,
+    pub(crate) log_format: LogFormat,
+    pub(crate) log_level: Level,
+    api_url: Option<String>,
+    frontend_api: Option<String>,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// For machines.
+    Json,
+}
+
+impl Config {
+    /// Reads the file, the environment and the flags of this process.
+    pub(crate) fn read(flags: impl Fn(&str) -> Option<String>) -> Result<Config, Vec<Problem>> {
+        let (file, unreadable) = match find_file(flags("config")) {
+            Ok(file) => (file, None),
+            Err(problem) => (None, Some(problem)),
+        };
+        let loaded = Config::load(file.as_ref(), variable, flags);
+        match (unreadable, loaded) {
+            (None, loaded) => loaded,
+            (Some(problem), Ok(_)) => Err(vec![problem]),
+            (Some(problem), Err(others)) => Err([vec![problem], others].concat()),
+        }
+    }
+
+    /// Puts the configuration together from its sources; the later ones win.
+    pub(crate) fn load(
+        file: Option<&File>,
+        variables: impl Fn(&str) -> Option<String>,
+        flags: impl Fn(&str) -> Option<String>,
+    ) -> Result<Config, Vec<Problem>> {
+        let mut problems = Vec::new();
+        let layers = Layers::gather(file, variables, flags, &mut problems);
+        let mut reader = Reader { layers, problems };
+        let config = reader.config();
+        match config {
+            Some(config) if reader.problems.is_empty() => Ok(config),
+            _ => Err(reader.problems),
+        }
+    }
+
+    /// Where callers reach the Backend API when it listens at `bound`.
+    pub(crate) fn api_url(&self, bound: SocketAddr) -> String {
+        self.api_url.clone().unwrap_or_else(|| format!("http://{}", reachable(bound)))
+    }
+
+    /// Where browsers reach the Frontend API: a host, and a port unless it is the usual one.
+    pub(crate) fn frontend_api(&self) -> String {
+        self.frontend_api.clone().unwrap_or_else(|| reachable(self.frontend_listen).to_string())
+    }
+}
+
+/// Settings on their way from texts to values.
+struct Reader {
+    layers: Layers,
+    problems: Vec<Problem>,
+}
+
+impl Reader {
+    /// All settings are read before any missing one ends this, so that all problems are found.
+    fn config(&mut self) -> Option<Config> {
+        let listen = self.take("listen", parse::address);
+        let frontend_listen = self.take("frontend_listen", parse::address);
+        let data_dir = self.take("data_dir", parse::path);
+        let database = self.take("database", parse::database);
+        let database_connections = self.take("database_connections", |text| parse::number(text, 1..=1000));
+        let api_url = self.take("api_url", parse::url);
+        let frontend_api = self.take("frontend_api", parse::host);
+        let master_key = self.take("master_key", parse::master_key);
+        let rate_limits = self.rate_limits();
+        let trusted_proxies = self.take("trusted_proxies", parse::addresses);
+        let hash_threads = self.take("hash_threads", |text| parse::number(text, 0..=256));
+        let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
+        let log_format = self.take("log_format", |text| parse::one_of(text, &formats));
+        let log_level = self.take("log_level", |text| parse::one_of(text, LEVELS));
+        self.must_differ(listen?, frontend_listen?);
+        let data_dir = data_dir?;
+        Some(Config {
+            listen: listen?,
+            frontend_listen: frontend_listen?,
+            database: database?.unwrap_or_else(|| Location::Sqlite(data_dir.join("latchkey.db"))),
+            data_dir,
+            database_connections: database_connections?,
+            master_key: master_key?,
+            rate_limits: rate_limits?,
+            trusted_proxies: trusted_proxies?,
+            hash_threads: Some(hash_threads?).filter(|count| *count > 0).unwrap_or_else(half_of_the_cores),
+            log_format: log_format?,
+            log_level: log_level?,
+            api_url: api_url?,
+            frontend_api: frontend_api?,
+        })
+    }
+
+    fn rate_limits(&mut self) -> Option<RateLimits> {
+        let requests = |text: &str| parse::number(text, 1..=u32::MAX);
+        let production = self.take("rate_limits_custom.production_requests", requests);
+        let development = self.take("rate_limits_custom.development_requests", requests);
+        let window = self.take("rate_limits_custom.window_seconds", |text| parse::number(text, 1..=86_400));
+        let choices = [("default", Counted::ByDefault), ("custom", Counted::Custom), ("off", Counted::Off)];
+        match self.take("rate_limits", |text| parse::one_of(text, &choices))? {
+            Counted::ByDefault => Some(RateLimits::default()),
+            Counted::Off => Some(RateLimits::Off),
+            Counted::Custom => {
+                let window_ms = window? * 1000;
+                let limit = |requests| Limit { requests, window_ms };
+                Some(RateLimits::On { production: limit(production?), development: limit(development?) })
+            }
+        }
+    }
+
+    fn must_differ(&mut self, listen: SocketAddr, frontend_listen: SocketAddr) {
+        if listen == frontend_listen && listen.port() != 0 {
+            let (_, source) = self.layers.get("frontend_listen");
+            let wrong = format!("It is {listen}, and so is `listen`.");
+            self.problems.push(Problem::new("frontend_listen", &source, wrong, "Give it a port of its own."));
+        }
+    }
+
+    fn take<T>(&mut self, name: &str, parse: impl FnOnce(&str) -> Result<T, Wrong>) -> Option<T> {
+        let (text, source) = self.layers.get(name);
+        // Only text of the environment that is not UTF-8 has this character.
+        let outcome = match text.contains(char::REPLACEMENT_CHARACTER) {
+            true => Err(Wrong::new("It is not UTF-8.", "Write it in UTF-8.")),
+            false => parse(text),
+        };
+        outcome
+            .map_err(|Wrong { what, right }| self.problems.push(Problem::new(name, &source, what, right)))
+            .ok()
+    }
+}
+
+/// The choices of `rate_limits`.
+#[derive(Clone, Copy)]
+enum Counted {
+    ByDefault,
+    Custom,
+    Off,
+}
+
+const LEVELS: &[(&str, Level)] = &[
+    ("error", Level::ERROR),
+    ("warn", Level::WARN),
+    ("info", Level::INFO),
+    ("debug", Level::DEBUG),
+    ("trace", Level::TRACE),
+];
+
+fn half_of_the_cores() -> usize {
+    (std::thread::available_parallelism().map_or(1, NonZeroUsize::get) / 2).max(1)
+}
+
+/// An address for callers on this machine: nobody can connect to "every interface".
+fn reachable(bound: SocketAddr) -> SocketAddr {
+    let ip = match bound.ip() {
+        IpAddr::V4(ip) if ip.is_unspecified() => std::net::Ipv4Addr::LOCALHOST.into(),
+        IpAddr::V6(ip) if ip.is_unspecified() => std::net::Ipv6Addr::LOCALHOST.into(),
+        ip => ip,
+    };
+    SocketAddr::new(ip, bound.port())
+}
+
+/// The file that was named, or the usual one if it is there.
+fn find_file(flag: Option<String>) -> Result<Option<File>, Problem> {
+    let named = match (flag, variable("LATCHKEY_CONFIG").filter(|path| !path.is_empty())) {
+        (Some(path), _) => Some((path, Source::Flag("config"))),
+        (None, Some(path)) => Some((path, Source::Variable("LATCHKEY_CONFIG"))),
+        (None, None) => None,
+    };
+    let (path, named_by) = match named {
+        Some((path, source)) => (path, source.to_string()),
+        None if std::path::Path::new(DEFAULT_FILE).exists() => (DEFAULT_FILE.to_owned(), "it".to_owned()),
+        None => return Ok(None),
+    };
+    match std::fs::read_to_string(&path) {
+        Ok(text) => Ok(Some(File { path, text })),
+        Err(error) => Err(Problem::unreadable(&path, &named_by, &error)),
+    }
+}
+
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
+}

@@ -1,0 +1,192 @@
+//! From a configuration to a database that can be used: opened, migrated, with the master key that fits
+//! it, and with instances and their keys.
+
+use latchkey_app::migrations;
+use latchkey_app::resources::instances::model::{Environment, Instance};
+use latchkey_app::resources::instances::{keys, rules, store};
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
+use latchkey_base::rng::SystemRng;
+use latchkey_base::secret::Secret;
+use latchkey_base::time::{Clock, SystemClock};
+use latchkey_base::{Result, Time};
+use latchkey_db::{Db, Options, Tx};
+use latchkey_jose::digest::sha256;
+use latchkey_jose::seal::MasterKey;
+
+use crate::config::Config;
+use crate::failure::{Failure, chain};
+use crate::files;
+
+/// An open database whose schema is up to date.
+pub(crate) struct Storage {
+    pub(crate) db: Db,
+    /// All instances as they were found, oldest first.
+    pub(crate) instances: Vec<Instance>,
+    /// What the migration applied.
+    pub(crate) applied: Vec<&'static str>,
+}
+
+/// An instance and a secret key that was just made for it.
+pub(crate) struct Made {
+    pub(crate) id: InstanceId,
+    pub(crate) environment: Environment,
+    pub(crate) key: Secret,
+}
+
+impl Storage {
+    /// Opens and migrates the database the configuration names.
+    pub(crate) async fn open(config: &Config) -> Result<Storage, Failure> {
+        files::make_data_dir(&config.data_dir)?;
+        let options = Options { location: config.database.clone(), connections: config.database_connections };
+        let db = Db::open(&options).map_err(|error| unusable(&chain(&error)))?;
+        let applied = db.migrate(migrations::ALL).await.map_err(|error| {
+            unusable(&error.cause().map_or_else(|| error.to_string(), |cause| chain(cause)))
+        })?;
+        let instances = store::list(&mut db.read().await?).await?;
+        Ok(Storage { db, instances, applied })
+    }
+
+    /// The oldest development instance.
+    pub(crate) fn development(&self) -> Option<&Instance> {
+        self.instances.iter().find(|instance| instance.environment == Environment::Development)
+    }
+
+    /// The master key: the configured one, the one in the data directory, or a new one as long as
+    /// nothing was sealed yet. Sealing with a second key would make data unreadable without anybody
+    /// noticing, so it is tried on what the first instance has sealed.
+    pub(crate) async fn master_key(&self, config: &Config) -> Result<MasterKey, Failure> {
+        let known = match &config.master_key {
+            Some(text) => {
+                Some(MasterKey::from_base64(text.expose()).map_err(|error| wrong_key(&error.to_string()))?)
+            }
+            None => files::find_master_key(&config.data_dir)?,
+        };
+        match (known, self.instances.first()) {
+            (Some(key), None) => Ok(key),
+            (None, None) => files::make_master_key(&config.data_dir),
+            (Some(key), Some(instance)) => match opens_signing_key(&self.db, &instance.id, &key).await? {
+                true => Ok(key),
+                false => Err(wrong_key("the given key does not open what is sealed in the database")),
+            },
+            (None, Some(_)) => Err(wrong_key("the data directory has no master.key")),
+        }
+    }
+
+    /// Makes a development instance when there is no instance at all. Of several servers that start
+    /// together one makes it; the others get nothing and find it in the database.
+    pub(crate) async fn make_first(&mut self, config: &Config) -> Result<Option<Made>, Failure> {
+        if !self.instances.is_empty() {
+            return Ok(None);
+        }
+        let master = self.master_key(config).await?;
+        let draft = Draft::new(Environment::Development, &master)?;
+        let made = draft.made();
+        let was_first = self.db.write(move |tx| {
+            Box::pin(async move {
+                // There is no instance to lock yet; the first step of the schema is always there.
+                let step = "SELECT name FROM schema_migrations WHERE name = $1";
+                tx.lock(&[step], &[migrations::ALL[0].name.into()], |row| row.text(0)).await?;
+                match store::list(tx).await?.is_empty() {
+                    true => draft.insert(tx).await.map(|()| true),
+                    false => Ok(false),
+                }
+            })
+        });
+        let was_first = was_first.await?;
+        self.instances = store::list(&mut self.db.read().await?).await?;
+        if was_first {
+            keep_key(config, &made, &master);
+        }
+        Ok(was_first.then_some(made))
+    }
+}
+
+/// Creates an instance with its signing key and a first secret key.
+pub(crate) async fn create(db: &Db, environment: Environment, master: &MasterKey) -> Result<Made, Failure> {
+    let draft = Draft::new(environment, master)?;
+    let made = draft.made();
+    db.write(move |tx| Box::pin(async move { draft.insert(tx).await })).await?;
+    Ok(made)
+}
+
+/// Keeps a development key for later starts. Failing to is no reason to fail: it was shown once.
+pub(crate) fn keep_key(config: &Config, made: &Made, master: &MasterKey) {
+    if let Err(error) = files::keep_development_key(&config.data_dir, &made.id, &made.key, master) {
+        let dir = config.data_dir.display();
+        tracing::warn!(
+            "the development key cannot be kept in {dir}, so later starts will not show it: {error}"
+        );
+    }
+}
+
+/// Makes a further secret key.
+pub(crate) async fn add_key(db: &Db, id: &InstanceId, environment: Environment) -> Result<Made, Failure> {
+    let key = keys::secret_key(environment, &SystemRng);
+    let (copy, instance, now) = (key.clone(), id.clone(), SystemClock.now());
+    db.write(move |tx| Box::pin(async move { insert_key(tx, &instance, &copy, now).await })).await?;
+    Ok(Made { id: id.clone(), environment, key })
+}
+
+/// Whether a secret key is one of the instance's.
+pub(crate) async fn has_key(db: &Db, id: &InstanceId, key: &Secret) -> Result<bool, Failure> {
+    let holder = store::find_by_key(&mut db.read().await?, &sha256(key.expose().as_bytes())).await?;
+    Ok(holder.is_some_and(|holder| holder.id == *id))
+}
+
+/// An instance that is not in the database yet. Its signing key takes long to make, so it is made
+/// before the transaction.
+struct Draft {
+    instance: Instance,
+    signing_key: rules::StoredKey,
+    secret_key: Secret,
+}
+
+impl Draft {
+    fn new(environment: Environment, master: &MasterKey) -> Result<Draft, Failure> {
+        let instance = rules::create(environment, SystemClock.now(), &SystemRng);
+        let signing_key = rules::signing_key(&instance.id, master)?;
+        Ok(Draft { instance, signing_key, secret_key: keys::secret_key(environment, &SystemRng) })
+    }
+
+    fn made(&self) -> Made {
+        Made {
+            id: self.instance.id.clone(),
+            environment: self.instance.environment,
+            key: self.secret_key.clone(),
+        }
+    }
+
+    async fn insert(&self, tx: &mut Tx) -> Result<()> {
+        store::insert(tx, &self.instance, &self.signing_key).await?;
+        insert_key(tx, &self.instance.id, &self.secret_key, self.instance.created_at).await
+    }
+}
+
+async fn insert_key(tx: &mut Tx, instance: &InstanceId, key: &Secret, now: Time) -> Result<()> {
+    let digest = sha256(key.expose().as_bytes());
+    store::insert_key(tx, instance, &SecretKeyId::new(now, &SystemRng), &digest, &keys::hint(key), now).await
+}
+
+async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -> Result<bool, Failure> {
+    let sql = "SELECT private_sealed FROM signing_keys WHERE instance_id = $1 AND kid = $2";
+    let sealed = db
+        .read()
+        .await?
+        .maybe(&[sql], &[instance.into(), instance.as_str().into()], |row| row.bytes(0))
+        .await?;
+    Ok(sealed.is_none_or(|sealed| master.open(&format!("signing_key:{instance}"), &sealed).is_ok()))
+}
+
+fn unusable(cause: &str) -> Failure {
+    Failure::new(
+        format!("The database cannot be opened: {cause}."),
+        "Check LATCHKEY_DATABASE, and that the server or the directory it names can be reached and written.",
+    )
+}
+
+fn wrong_key(reason: &str) -> Failure {
+    Failure::new(
+        format!("The database holds secrets sealed with another master key: {reason}."),
+        "Put the first server's master.key into the data directory, or its content into LATCHKEY_MASTER_KEY.",
+    )
+}

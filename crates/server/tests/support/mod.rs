@@ -1,0 +1,175 @@
+//! Starts the program on a directory of its own, talks to it and stops it.
+
+use std::collections::HashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Far longer than anything here takes; only a hanging server reaches it.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory for one server: its working directory, with its data in `data`.
+pub(crate) struct Home {
+    dir: TempDir,
+}
+
+impl Home {
+    pub(crate) fn new() -> Home {
+        Home { dir: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// The program with nothing of the caller's environment but what is set here.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_latchkey"));
+        command
+            .args(arguments)
+            .env_clear()
+            .env("LATCHKEY_LISTEN", "127.0.0.1:0")
+            .current_dir(self.dir.path());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// The JSON a command prints, and what it remarks.
+    pub(crate) fn json(&self, arguments: &[&str]) -> (Value, String) {
+        let output = self.run(arguments);
+        let remarks = text(&output.stderr);
+        assert!(output.status.success(), "{arguments:?}: {remarks}");
+        (serde_json::from_slice(&output.stdout).unwrap(), remarks)
+    }
+
+    pub(crate) fn serve(&self) -> Server {
+        let log = self.path("server.log");
+        let mut child = self
+            .command(&["serve"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).unwrap())
+            .spawn()
+            .unwrap();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        let rows = announcement(&mut out, &log);
+        let address = rows["api url"].strip_prefix("http://").unwrap().parse().unwrap();
+        Server { child, rows, address, log, _out: out }
+    }
+}
+
+/// A running server; killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    rows: HashMap<String, String>,
+    pub(crate) address: SocketAddr,
+    log: PathBuf,
+    /// Held, because the server may not lose the reader of its output.
+    _out: BufReader<std::process::ChildStdout>,
+}
+
+impl Server {
+    /// What was announced under a label.
+    pub(crate) fn announced(&self, label: &str) -> &str {
+        self.rows.get(label).map_or("", String::as_str)
+    }
+
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    pub(crate) fn connect(&self) -> TcpStream {
+        let stream = TcpStream::connect(self.address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream
+    }
+
+    /// The status of a GET with this key.
+    pub(crate) fn status(&self, path: &str, key: &str) -> u16 {
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n"
+        );
+        let mut stream = self.connect();
+        stream.write_all(head.as_bytes()).unwrap();
+        status(&rest(&mut stream))
+    }
+
+    /// Asks the server to end.
+    pub(crate) fn terminate(&self) {
+        // The standard library sends no SIGTERM.
+        let sent = Command::new("sh").args(["-c", &format!("kill -TERM {}", self.child.id())]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Waits for the end.
+    pub(crate) fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+
+    pub(crate) fn stop(self) {
+        self.terminate();
+        assert_eq!(self.wait().code(), Some(0));
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The rest of what comes over a connection.
+pub(crate) fn rest(stream: &mut TcpStream) -> String {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).unwrap();
+    text(&bytes)
+}
+
+/// The status of an answer.
+pub(crate) fn status(answer: &str) -> u16 {
+    answer
+        .strip_prefix("HTTP/1.1 ")
+        .and_then(|rest| rest.get(..3))
+        .and_then(|code| code.parse().ok())
+        .unwrap()
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The permissions of a file or directory.
+pub(crate) fn mode(path: &Path) -> u32 {
+    std::fs::metadata(path).unwrap().permissions().mode() & 0o777
+}
+
+/// Reads the block that `serve` prints: a title, and indented lines of label and value.
+fn announcement(out: &mut impl BufRead, log: &Path) -> HashMap<String, String> {
+    let mut rows = HashMap::new();
+    let mut line = String::new();
+    while out.read_line(&mut line).unwrap() > 0 {
+        match line.trim_end().strip_prefix("  ").and_then(|row| row.split_once("  ")) {
+            Some((label, value)) => {
+                rows.insert(label.to_owned(), value.trim().to_owned());
+            }
+            None if !rows.is_empty() => return rows,
+            None => {}
+        }
+        line.clear();
+    }
+    panic!(
+        "the server ended before it announced itself: {}",
+        std::fs::read_to_string(log).unwrap_or_default()
+    );
+}

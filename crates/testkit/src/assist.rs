@@ -1,0 +1,116 @@
+//! Short ways to what many tests do: make a user, look at the events, read a table.
+
+use axum::body::Body;
+use axum::http::Request;
+use latchkey_app::resources::instances::model::Environment;
+use latchkey_app::settings::Settings;
+use latchkey_db::Value as Param;
+use serde_json::{Value, json};
+
+use crate::server::{Answer, Tenant, TestServer};
+
+/// An event as the outbox table holds it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EventRow {
+    /// Its id.
+    pub id: String,
+    /// Such as `user.created`.
+    pub kind: String,
+    /// Whom it is about.
+    pub subject: String,
+    /// What is delivered.
+    pub data: Value,
+}
+
+impl Answer {
+    /// Code and parameter of every error, in order; an error without parameter has an empty one.
+    pub fn problems(&self) -> Vec<(&str, &str)> {
+        let errors = self.json["errors"].as_array().map(Vec::as_slice).unwrap_or_default();
+        errors
+            .iter()
+            .map(|error| {
+                (
+                    error["code"].as_str().unwrap_or_default(),
+                    error["meta"]["param_name"].as_str().unwrap_or_default(),
+                )
+            })
+            .collect()
+    }
+
+    /// Checks that it is this one error, about this parameter.
+    #[track_caller]
+    pub fn is_problem(&self, status: u16, code: &str, param: &str) {
+        assert_eq!((self.status, self.problems()), (status, vec![(code, param)]), "{:#}", self.json);
+    }
+}
+
+impl TestServer {
+    /// A new user of the development instance.
+    pub async fn user(&self, body: Value) -> Value {
+        self.post("/v1/users", body).await.ok()
+    }
+
+    /// A new user of the development instance with a single e-mail address; returns the user's id.
+    pub async fn user_with_email(&self, address: &str) -> String {
+        let user = self.user(json!({ "email_address": [address] })).await;
+        user["id"].as_str().unwrap().to_owned()
+    }
+
+    /// A user of the development instance as `GET` shows them.
+    pub async fn shown(&self, id: &str) -> Value {
+        self.get(&format!("/v1/users/{id}")).await.ok()
+    }
+
+    /// A request of the development instance in a given API version.
+    pub async fn call_version(&self, version: &str, method: &str, path: &str, body: Option<Value>) -> Answer {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header("clerk-api-version", version)
+            .header("authorization", format!("Bearer {}", self.tenant.key))
+            .header("content-type", "application/json");
+        let body = body.map_or_else(Body::empty, |body| Body::from(body.to_string()));
+        self.send(request.body(body).unwrap()).await
+    }
+
+    /// One more instance on the same server.
+    pub async fn new_tenant(&self, environment: Environment, settings: Settings) -> Tenant {
+        self.make_tenant(environment, settings).await
+    }
+
+    /// The events of the development instance, oldest first.
+    pub async fn events(&self) -> Vec<EventRow> {
+        let mut tx = self.db().read().await.unwrap();
+        let sql = "SELECT id, kind, subject_id, data FROM events WHERE instance_id = $1 ORDER BY created_at, id";
+        let read = |row: &latchkey_db::Row<'_>| {
+            let data = serde_json::from_str(row.str(3)?).unwrap();
+            Ok(EventRow { id: row.text(0)?, kind: row.text(1)?, subject: row.text(2)?, data })
+        };
+        tx.all(&[sql], &[(&self.tenant.id).into()], read).await.unwrap()
+    }
+
+    /// The messages in the inbox of the development instance, newest first.
+    pub async fn inbox(&self) -> Vec<Value> {
+        self.get("/dev/inbox").await.ok()["data"].as_array().unwrap().clone()
+    }
+
+    /// Runs a statement on the database, behind the server's back.
+    pub async fn run_sql(&self, sql: &'static str, params: Vec<Param>) -> u64 {
+        let work = self.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[sql], &params).await?) }));
+        work.await.unwrap()
+    }
+
+    /// Changes the stored document of a user behind the server's back, for what no operation can make
+    /// yet (connected accounts, passkeys, devices).
+    pub async fn edit_document(&self, id: &str, edit: impl FnOnce(&mut Value)) {
+        let mut tx = self.db().read().await.unwrap();
+        let params = [(&self.tenant.id).into(), id.into()];
+        let sql = "SELECT document FROM users WHERE instance_id = $1 AND id = $2";
+        let text = tx.maybe(&[sql], &params, |row| row.text(0)).await.unwrap().unwrap();
+        drop(tx);
+        let mut document = serde_json::from_str(&text).unwrap();
+        edit(&mut document);
+        let params = vec![(&self.tenant.id).into(), id.into(), document.to_string().into()];
+        self.run_sql("UPDATE users SET document = $3 WHERE instance_id = $1 AND id = $2", params).await;
+    }
+}

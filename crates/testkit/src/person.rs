@@ -1,0 +1,176 @@
+//! A user who has one of everything, for tests that must reach every operation.
+
+use latchkey_app::resources::users::model::{ExternalAccount, Passkey, TrustedDevice};
+use latchkey_app::resources::users::store;
+use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
+use latchkey_base::rng::SeededRng;
+use latchkey_base::time::Clock;
+use latchkey_base::{Id, Time};
+use latchkey_jose::digest::sha256;
+use serde_json::{Value, json};
+
+use crate::server::{Tenant, TestServer};
+
+/// A picture: one pixel, as PNG.
+pub const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x08\x06\0\0\0\x1f\x15\xc4\x89\0\0\0\rIDATx\xdac\x64\xf8\xcfP\x0f\0\x03\x86\x01\x80Z4}k\0\0\0\0IEND\xaeB`\x82";
+
+/// The ids of a user who has one of everything.
+pub struct Person {
+    /// The user.
+    pub user: String,
+    /// An e-mail address; another one is the primary.
+    pub email: String,
+    /// A phone number; another one is the primary.
+    pub phone: String,
+    /// A wallet.
+    pub wallet: String,
+    /// A passkey.
+    pub passkey: String,
+    /// A connected account.
+    pub external_account: String,
+    /// An enrolled device.
+    pub trusted_device: String,
+    /// A picture.
+    pub image: String,
+    /// A code on its way to `email`.
+    pub email_verification: String,
+    /// A code on its way to `phone`.
+    pub phone_verification: String,
+    /// The password.
+    pub password: String,
+    /// The secret of the authenticator app.
+    pub totp_secret: Vec<u8>,
+    /// An unused backup code.
+    pub backup_code: String,
+}
+
+impl TestServer {
+    /// Makes a user who has one of everything. `number` tells them from others of the same instance.
+    pub async fn person(&self, tenant: &Tenant, number: u32) -> Person {
+        let (password, backup_code) = (format!("correct horse {number}"), format!("backup-{number:04}"));
+        let totp_secret = format!("authenticator {number:06}").into_bytes();
+        let body = json!({
+            "email_address": [format!("person{number}@example.com"), format!("person{number}.b@example.com")],
+            "phone_number": [format!("+49151{number:08}"), format!("+49152{number:08}")],
+            "web3_wallet": [format!("0x{number:040x}")],
+            "username": format!("person-{number}"),
+            "external_id": format!("external-{number}"),
+            // Cheap to make; what hashing costs is tested elsewhere.
+            "password_digest": hex(&sha256(password.as_bytes())),
+            "password_hasher": "sha256",
+            "totp_secret": latchkey_jose::totp::base32_encode(&totp_secret),
+            "backup_codes": [backup_code],
+        });
+        let made = self.call(Some(tenant), "POST", "/v1/users", Some(body)).await.ok();
+        let user = text(&made["id"]);
+        let (email, phone) = (text(&made["email_addresses"][1]["id"]), text(&made["phone_numbers"][1]["id"]));
+        let extras = self.add_what_no_operation_adds(tenant, &user, number).await;
+        let pictured =
+            self.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
+        let image = text(&pictured["image_url"]).rsplit('/').next().unwrap().to_owned();
+        let email_verification = self.prepare(tenant, &format!("/v1/email_addresses/{email}")).await;
+        let phone_verification = self.prepare(tenant, &format!("/v1/phone_numbers/{phone}")).await;
+        let wallet = text(&made["web3_wallets"][0]["id"]);
+        let (passkey, external_account, trusted_device) = extras;
+        Person {
+            user,
+            email,
+            phone,
+            wallet,
+            passkey,
+            external_account,
+            trusted_device,
+            image,
+            email_verification,
+            phone_verification,
+            password,
+            totp_secret,
+            backup_code,
+        }
+    }
+
+    async fn prepare(&self, tenant: &Tenant, path: &str) -> String {
+        let path = format!("{path}/prepare_verification");
+        text(&self.call(Some(tenant), "POST", &path, None).await.ok()["id"])
+    }
+
+    /// Passkeys, connected accounts and devices come with later parts of the product; the operations
+    /// that take them away are there already.
+    async fn add_what_no_operation_adds(
+        &self,
+        tenant: &Tenant,
+        user: &str,
+        number: u32,
+    ) -> (String, String, String) {
+        let (now, rng) = (self.clock.now(), SeededRng::new(1_000_000 + u64::from(number)));
+        let passkey = passkey(IdentificationId::new(now, &rng), now);
+        let account = account(
+            ExternalAccountId::new(now, &rng),
+            IdentificationId::new(now, &rng),
+            number,
+            now,
+        );
+        let device = device(TrustedDeviceId::new(now, &rng), now);
+        let ids = (passkey.id.to_string(), account.id.to_string(), device.id.to_string());
+        let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
+        self.db()
+            .write(move |tx| {
+                Box::pin(async move {
+                    let before = store::lock(tx, &instance, &user).await?.unwrap();
+                    let mut after = before.clone();
+                    after.passkeys.push(passkey);
+                    after.external_accounts.push(account);
+                    after.trusted_devices.push(device);
+                    store::save(tx, &before, &after).await
+                })
+            })
+            .await
+            .unwrap();
+        ids
+    }
+}
+
+fn passkey(id: IdentificationId, now: Time) -> Passkey {
+    Passkey { id, name: "Phone".into(), last_used_at: now }
+}
+
+fn account(
+    id: ExternalAccountId,
+    identification: IdentificationId,
+    number: u32,
+    now: Time,
+) -> ExternalAccount {
+    ExternalAccount {
+        id,
+        identification,
+        provider: "oauth_google".into(),
+        provider_user_id: format!("google-{number}"),
+        approved_scopes: "email".into(),
+        email_address: format!("person{number}@example.com"),
+        first_name: String::new(),
+        last_name: String::new(),
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+fn device(id: TrustedDeviceId, now: Time) -> TrustedDevice {
+    TrustedDevice {
+        id,
+        platform: "ios".into(),
+        app_identifier: "com.example.app".into(),
+        name: None,
+        created_at: now,
+        updated_at: now,
+        last_used_at: None,
+        revoked_at: None,
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap().to_owned()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
