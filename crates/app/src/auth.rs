@@ -57,7 +57,10 @@ fn bearer(parts: &Parts) -> Result<&str> {
     let (scheme, credential) =
         header.to_str().ok().and_then(|text| text.split_once(' ')).ok_or_else(malformed)?;
     let credential = credential.trim();
-    match scheme.eq_ignore_ascii_case("bearer") && !credential.is_empty() && !credential.contains(' ') {
+    match scheme.eq_ignore_ascii_case("bearer")
+        && !credential.is_empty()
+        && !credential.contains(char::is_whitespace)
+    {
         true => Ok(credential),
         false => Err(malformed()),
     }

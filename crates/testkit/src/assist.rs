@@ -81,7 +81,8 @@ impl TestServer {
     /// The events of the development instance, oldest first.
     pub async fn events(&self) -> Vec<EventRow> {
         let mut tx = self.db().read().await.unwrap();
-        let sql = "SELECT id, kind, subject_id, data FROM events WHERE instance_id = $1 ORDER BY created_at, id";
+        let sql =
+            "SELECT id, kind, subject_id, data FROM events WHERE instance_id = $1 ORDER BY created_at, id";
         let read = |row: &latchkey_db::Row<'_>| {
             let data = serde_json::from_str(row.str(3)?).unwrap();
             Ok(EventRow { id: row.text(0)?, kind: row.text(1)?, subject: row.text(2)?, data })

@@ -65,8 +65,7 @@ impl TestServer {
         let user = text(&made["id"]);
         let (email, phone) = (text(&made["email_addresses"][1]["id"]), text(&made["phone_numbers"][1]["id"]));
         let extras = self.add_what_no_operation_adds(tenant, &user, number).await;
-        let pictured =
-            self.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
+        let pictured = self.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
         let image = text(&pictured["image_url"]).rsplit('/').next().unwrap().to_owned();
         let email_verification = self.prepare(tenant, &format!("/v1/email_addresses/{email}")).await;
         let phone_verification = self.prepare(tenant, &format!("/v1/phone_numbers/{phone}")).await;
@@ -104,12 +103,8 @@ impl TestServer {
     ) -> (String, String, String) {
         let (now, rng) = (self.clock.now(), SeededRng::new(1_000_000 + u64::from(number)));
         let passkey = passkey(IdentificationId::new(now, &rng), now);
-        let account = account(
-            ExternalAccountId::new(now, &rng),
-            IdentificationId::new(now, &rng),
-            number,
-            now,
-        );
+        let account =
+            account(ExternalAccountId::new(now, &rng), IdentificationId::new(now, &rng), number, now);
         let device = device(TrustedDeviceId::new(now, &rng), now);
         let ids = (passkey.id.to_string(), account.id.to_string(), device.id.to_string());
         let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());

@@ -48,7 +48,9 @@ impl Edge {
     fn operation(&self, request: &Request) -> Option<usize> {
         let path = request.extensions().get::<MatchedPath>()?;
         let methods = self.routes.get(path.as_str())?;
-        methods.iter().find(|(method, _)| method == request.method()).map(|(_, index)| *index)
+        // The router answers HEAD with the handler of GET, so it is the same operation.
+        let asked = if request.method() == Method::HEAD { &Method::GET } else { request.method() };
+        methods.iter().find(|(method, _)| method == asked).map(|(_, index)| *index)
     }
 
     /// The metrics as text.
@@ -69,7 +71,7 @@ impl Edge {
         if let Some(index) = index {
             request.extensions_mut().insert(OperationIndex(index));
         }
-        let is_read = request.method() == Method::GET;
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let guarded = unless_it_panics(next.run(request));
         let outcome = tokio::time::timeout(self.timeout, guarded).await;
         let mut response = match outcome {

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use axum::body::Bytes;
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
-use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
+use bytes::{Bytes, BytesMut};
+use http_body_util::BodyExt;
 use latchkey_base::id::{Id, Kind};
 use latchkey_base::{Code, Error, Result};
 use schemars::JsonSchema;
@@ -17,6 +18,8 @@ use crate::shape::Shapes;
 
 /// No JSON body of this API comes near this size: three metadata of 8 KB, each escaped, and change.
 const JSON_MAX: usize = 256 * 1024;
+/// How much of a body over its limit is read before the connection is given up.
+pub const EXCESS: usize = 8 * 1024 * 1024;
 
 /// A JSON body, checked against the shape of `T` and read.
 pub struct Input<T>(pub T);
@@ -66,23 +69,28 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
     }
 }
 
-/// Reads a body of at most `max` bytes.
+/// Reads a body of at most `max` bytes. A client that sends more only listens once it has sent
+/// everything, so a moderate excess is read and thrown away before it is refused.
 pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
-    let declared =
-        request.headers().get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
-    let too_large =
-        || Error::new(Code::RequestBodyTooLarge).saying(format!("A body here has at most {max} bytes."));
-    if declared.is_some_and(|length| length > max) {
-        return Err(too_large());
-    }
-    axum::body::to_bytes(request.into_body(), max).await.map_err(|error| {
-        let over_limit = std::error::Error::source(&error)
-            .is_some_and(|cause| cause.is::<http_body_util::LengthLimitError>());
-        match over_limit {
-            true => too_large(),
-            false => Error::new(Code::RequestBodyInvalid).saying("The body did not arrive whole."),
+    let mut body = request.into_body();
+    let mut kept = BytesMut::new();
+    let mut length = 0;
+    while let Some(frame) = body.frame().await {
+        let broken = |_| Error::new(Code::RequestBodyInvalid).saying("The body did not arrive whole.");
+        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
+        length += data.len();
+        match length {
+            _ if length <= max => kept.extend_from_slice(&data),
+            _ if length <= max + EXCESS => kept.clear(),
+            _ => break,
         }
-    })
+    }
+    match length <= max {
+        true => Ok(kept.freeze()),
+        false => {
+            Err(Error::new(Code::RequestBodyTooLarge).saying(format!("A body here has at most {max} bytes.")))
+        }
+    }
 }
 
 /// Whether the Content-Type is `expected`, whatever its parameters.

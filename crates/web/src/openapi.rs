@@ -35,13 +35,11 @@ const BODY_ERRORS: [u16; 3] = [413, 415, 422];
 
 /// The whole document.
 pub fn document(operations: &[Operation], title: &str, description: &str, server: &str) -> Value {
-    let settings = SchemaSettings::draft2020_12()
-        .with(|settings| settings.definitions_path = "/components/schemas".into());
-    let mut generator = SchemaGenerator::new(settings);
-    let errors = generator.subschema_for::<ErrorsView>().to_value();
+    let mut schemas = Schemas::new();
+    let errors = schemas.given.subschema_for::<ErrorsView>().to_value();
     let mut paths = Map::new();
     for operation in operations {
-        let described = describe(operation, &mut generator, &errors);
+        let described = describe(operation, &mut schemas, &errors);
         let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
         path[operation.method.as_str().to_lowercase()] = described;
     }
@@ -57,25 +55,46 @@ pub fn document(operations: &[Operation], title: &str, description: &str, server
         "paths": paths,
         "components": {
             "securitySchemes": { "bearerAuth": { "type": "http", "scheme": "bearer", "bearerFormat": "sk_<environment>_<secret key>" } },
-            "schemas": generator.take_definitions(true),
+            "schemas": schemas.definitions(),
         },
     })
 }
 
-fn describe(operation: &Operation, generator: &mut SchemaGenerator, errors: &Value) -> Value {
+/// What is taken may leave out optional fields; what is given has them all, as null if need be.
+struct Schemas {
+    taken: SchemaGenerator,
+    given: SchemaGenerator,
+}
+
+impl Schemas {
+    fn new() -> Schemas {
+        let settings = SchemaSettings::draft2020_12()
+            .with(|settings| settings.definitions_path = "/components/schemas".into());
+        let given = SchemaGenerator::new(settings.clone().for_serialize());
+        Schemas { taken: SchemaGenerator::new(settings), given }
+    }
+
+    fn definitions(mut self) -> Map<String, Value> {
+        let mut definitions = self.taken.take_definitions(true);
+        definitions.extend(self.given.take_definitions(true));
+        definitions
+    }
+}
+
+fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Value {
     let mut described = json!({
         "operationId": operation.id,
         "tags": [operation.tag],
         "summary": operation.summary,
-        "parameters": parameters(operation, generator),
-        "responses": responses(operation, generator, errors),
+        "parameters": parameters(operation, &mut schemas.taken),
+        "responses": responses(operation, &mut schemas.given, errors),
     });
     if operation.public {
         described["security"] = json!([]);
     }
     match operation.body {
         Some(Body::Json(schema, required)) => {
-            described["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema(generator) } } });
+            described["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema(&mut schemas.taken) } } });
         }
         Some(Body::File(part)) => {
             let schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });

@@ -151,7 +151,7 @@ impl Rules {
         let number = |key: &str| schema.get(key).and_then(Value::as_f64).map(|number| number as i64);
         let length = |key: &str| schema.get(key).and_then(Value::as_u64).map(|length| length as usize);
         Rules {
-            allowed: schema.get("enum").and_then(Value::as_array).cloned().unwrap_or_default(),
+            allowed: allowed(schema),
             minimum: number("minimum"),
             maximum: number("maximum"),
             min_items: length("minItems"),
@@ -217,12 +217,20 @@ impl Kind {
     }
 }
 
+/// The values an enumeration allows. One whose values are described is written as a choice of constants.
+fn allowed(schema: &Value) -> Vec<Value> {
+    let listed = schema.get("enum").and_then(Value::as_array).cloned();
+    let constants = || {
+        schema["oneOf"].as_array().into_iter().flatten().filter_map(|variant| variant.get("const").cloned())
+    };
+    listed.unwrap_or_else(|| constants().collect())
+}
+
 /// The first type of a schema that is not null.
 fn kind(schema: &Value) -> Kind {
     let named = strings(&schema["type"]).find(|name| *name != "null");
-    let of_variant = || {
-        schema["anyOf"].as_array().into_iter().flatten().find(|variant| variant["type"] != "null").map(kind)
-    };
+    let variants = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array);
+    let of_variant = || variants.into_iter().flatten().find(|variant| variant["type"] != "null").map(kind);
     match named {
         Some("string") => Kind::String,
         Some("integer") => Kind::Integer,

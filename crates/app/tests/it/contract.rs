@@ -22,9 +22,17 @@ const LATER: [&str; 5] = [
     "AdjustUserBillingCreditBalance",
 ];
 
-/// Where we differ from the published description on purpose, and why. A line that no longer applies
-/// fails the test.
-const DEVIATIONS: &[(&str, &str)] = &[];
+/// Where we differ from the published description on purpose, and why: what the difference starts with.
+/// A line that no longer applies fails the test.
+const DEVIATIONS: [(&str, &str); 7] = [
+    ("ExternalAccount.verification.", "always null until connections exist"),
+    ("Jwk.kty may be anything", "always RSA, as the only algorithm is RS256"),
+    ("MaybePaginated may be of type object", "what `paginated=true` makes of a bare list is not published"),
+    ("Passkey.verification.", "always null until passkeys can be registered"),
+    ("User.enterprise_accounts[].", "always empty until enterprise connections exist"),
+    ("User.saml_accounts[].", "always empty until enterprise connections exist"),
+    ("Web3Wallet.verification.", "shares its type with addresses and numbers; only `admin` occurs"),
+];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -63,9 +71,11 @@ fn contract_agrees_with_the_published_description() {
             None => _ = found.insert(format!("{name}: {at} is not published")),
         }
     }
-    let deviations: BTreeSet<String> = DEVIATIONS.iter().map(|(what, _)| (*what).to_owned()).collect();
-    let unexplained: Vec<&String> = found.difference(&deviations).collect();
-    let outdated: Vec<&String> = deviations.difference(&found).collect();
+    let explains = |(start, _): &(&str, _), difference: &str| difference.starts_with(start);
+    let unexplained: Vec<&String> =
+        found.iter().filter(|it| !DEVIATIONS.iter().any(|line| explains(line, it))).collect();
+    let outdated: Vec<_> =
+        DEVIATIONS.iter().filter(|line| !found.iter().any(|it| explains(line, it))).collect();
     assert!(unexplained.is_empty(), "differs from the published description:\n{unexplained:#?}");
     assert!(outdated.is_empty(), "no longer differs:\n{outdated:#?}");
 }
@@ -126,7 +136,12 @@ struct Side<'a> {
 impl<'a> Side<'a> {
     /// What stands under `key`, references followed.
     fn get(self, key: &str) -> Option<Side<'a>> {
-        self.at.get(key).map(|at| Side { at, ..self }.followed())
+        self.raw(key).map(Side::followed)
+    }
+
+    /// What stands under `key`.
+    fn raw(self, key: &str) -> Option<Side<'a>> {
+        self.at.get(key).map(|at| Side { at, ..self })
     }
 
     fn followed(self) -> Side<'a> {
@@ -141,11 +156,11 @@ impl<'a> Side<'a> {
 
     fn list(self, key: &str) -> Vec<Side<'a>> {
         let items = self.at[key].as_array().map(Vec::as_slice).unwrap_or_default();
-        items.iter().map(|at| Side { at, ..self }.followed()).collect()
+        items.iter().map(|at| Side { at, ..self }).collect()
     }
 
     fn schema(self, content_type: &str) -> Option<Schema<'a>> {
-        let schema = self.get("content")?.get(content_type)?.get("schema")?;
+        let schema = self.get("content")?.get(content_type)?.raw("schema")?;
         Some(Schema::of(schema))
     }
 }
@@ -153,6 +168,8 @@ impl<'a> Side<'a> {
 /// What a schema says once `allOf`, `oneOf`, `anyOf` and nullable are folded together.
 #[derive(Clone, Default)]
 struct Schema<'a> {
+    /// Its name among the components, if it has one.
+    name: Option<&'a str>,
     types: BTreeSet<String>,
     properties: BTreeMap<String, Vec<Side<'a>>>,
     required: BTreeSet<String>,
@@ -164,8 +181,9 @@ struct Schema<'a> {
 
 impl<'a> Schema<'a> {
     fn of(side: Side<'a>) -> Schema<'a> {
+        let name = side.at.get("$ref").and_then(|it| it.as_str()?.rsplit('/').next());
         let side = side.followed();
-        let mut schema = Schema::own(side);
+        let mut schema = Schema { name, ..Schema::own(side) };
         for part in side.list("allOf").into_iter().map(Schema::of) {
             schema.required.extend(part.required.clone());
             schema.absorb(part);
@@ -204,11 +222,12 @@ impl<'a> Schema<'a> {
             (name.clone(), vec![Side { at, ..side }])
         };
         Schema {
+            name: None,
             types,
             properties: properties.map(property).collect(),
             required: texts("required"),
             values,
-            items: side.get("items").into_iter().collect(),
+            items: side.raw("items").into_iter().collect(),
             closed: at["additionalProperties"] == json!(false),
         }
     }
@@ -286,16 +305,12 @@ impl Compare<'_> {
         };
         self.same("status", &successes(ours), &successes(theirs));
         for status in &successes(ours) & &successes(theirs) {
-            let schema = |side: Side<'_>| -> Option<_> {
-                side.get("responses")?.get(&status)?.at.get("content").map(|_| ())?;
-                Some(())
-            };
-            assert_eq!(schema(ours), schema(theirs), "{} {status}", self.name);
-            let find = |side| Side::get(side, "responses").and_then(|side| side.get(&status));
-            let (ours, theirs) = (find(ours).unwrap(), find(theirs).unwrap());
+            let (ours, theirs) = (ours.get("responses"), theirs.get("responses"));
+            let (ours, theirs) = (ours.and_then(|it| it.get(&status)), theirs.and_then(|it| it.get(&status)));
+            let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
             let json = "application/json";
             if let (Some(ours), Some(theirs)) = (ours.schema(json), theirs.schema(json)) {
-                self.answer("", &ours, &theirs, 0);
+                self.answer(self.name, &ours, &theirs, 0);
             }
         }
     }
@@ -303,7 +318,8 @@ impl Compare<'_> {
     fn parameters(&mut self, ours: Side<'_>, theirs: Side<'_>) {
         for place in ["path", "query"] {
             let all = |side: Side<'_>| -> BTreeMap<String, BTreeSet<String>> {
-                let listed = side.list("parameters").into_iter().filter(|it| it.at["in"] == place);
+                let listed = side.list("parameters").into_iter().map(Side::followed);
+                let listed = listed.filter(|it| it.at["in"] == place);
                 let parameter = |it: Side<'_>| {
                     let schema = it.get("schema").map(Schema::of).unwrap_or_default();
                     (it.at["name"].as_str().unwrap().to_owned(), &schema.values | &schema.item().values)
@@ -313,7 +329,9 @@ impl Compare<'_> {
             let (ours, theirs) = (all(ours), all(theirs));
             let names = |of: &BTreeMap<String, _>| of.keys().cloned().collect::<BTreeSet<String>>();
             self.same(&format!("{place} parameter"), &names(&ours), &names(&theirs));
-            for (name, values) in ours.iter().filter_map(|(name, ours)| Some((name, (ours, theirs.get(name)?)))) {
+            for (name, values) in
+                ours.iter().filter_map(|(name, ours)| Some((name, (ours, theirs.get(name)?))))
+            {
                 self.same(&format!("{place} parameter {name}"), values.0, values.1);
             }
         }
@@ -326,13 +344,19 @@ impl Compare<'_> {
         };
         self.same("content type", &types(ours), &types(theirs));
         for content_type in &types(ours) & &types(theirs) {
-            let schema = |side: Side<'_>| side.get("requestBody")?.schema(&content_type);
-            let (Some(ours), Some(theirs)) = (schema(ours), schema(theirs)) else { continue };
+            let (Some(ours), Some(theirs)) = (ours.get("requestBody"), theirs.get("requestBody")) else {
+                continue;
+            };
+            let (ours, theirs) = (ours.schema(&content_type), theirs.schema(&content_type));
+            let (Some(ours), Some(theirs)) = (ours, theirs) else { continue };
             self.same("field", &ours.names(), &theirs.names());
             if content_type == "application/json" {
                 self.same("required field", &ours.required, &theirs.required);
                 if ours.closed != theirs.closed {
-                    self.note(format!("takes unknown fields: {}, published: {}", !ours.closed, !theirs.closed));
+                    self.note(format!(
+                        "takes unknown fields: {}, published: {}",
+                        !ours.closed, !theirs.closed
+                    ));
                 }
             }
             for name in &ours.names() & &theirs.names() {
@@ -345,26 +369,29 @@ impl Compare<'_> {
     }
 
     /// Whoever reads the published answer must be able to read ours.
+    ///
+    /// What is wrong with a component is said under its name, once for all operations that show it.
     fn answer(&mut self, at: &str, ours: &Schema<'_>, theirs: &Schema<'_>, depth: usize) {
         assert!(depth < 20, "{at} never ends");
+        let at = ours.name.unwrap_or(at);
         for missing in theirs.required.difference(&ours.required) {
-            self.note(format!("answer {at}.{missing} is missing"));
+            self.found.insert(format!("{at}.{missing} is missing"));
         }
         let is_free = theirs.properties.is_empty();
         for extra in ours.names().difference(&theirs.names()).filter(|_| !is_free) {
-            self.note(format!("answer {at}.{extra} is not published"));
+            self.found.insert(format!("{at}.{extra} is not published"));
         }
         if !theirs.values.is_empty() {
             if ours.values.is_empty() {
-                self.note(format!("answer {at} may be anything, published: {:?}", theirs.values));
+                self.found.insert(format!("{at} may be anything, published: {:?}", theirs.values));
             }
             for extra in ours.values.difference(&theirs.values) {
-                self.note(format!("answer {at} may be {extra}, which is not published"));
+                self.found.insert(format!("{at} may be {extra}, which is not published"));
             }
         }
         if !theirs.types.is_empty() {
             for extra in ours.types.difference(&theirs.types) {
-                self.note(format!("answer {at} may be of type {extra}, which is not published"));
+                self.found.insert(format!("{at} may be of type {extra}, which is not published"));
             }
         }
         for name in &ours.names() & &theirs.names() {

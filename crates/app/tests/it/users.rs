@@ -159,7 +159,11 @@ async fn each_wrong_field_is_refused_with_its_code_and_parameter() {
         (json!({"created_at": "yesterday"}), "form_param_invalid_time", "created_at"),
         (json!({"created_at": "2026-01-01T00:00:00.001Z"}), "form_disallow_future_date", "created_at"),
         (json!({"legal_accepted_at": "2012-13-01"}), "form_param_invalid_time", "legal_accepted_at"),
-        (json!({"legal_accepted_at": "2030-01-01T00:00:00Z"}), "form_disallow_future_date", "legal_accepted_at"),
+        (
+            json!({"legal_accepted_at": "2030-01-01T00:00:00Z"}),
+            "form_disallow_future_date",
+            "legal_accepted_at",
+        ),
         (json!({"totp_secret": "not base32!"}), "invalid_totp_secret_code", "totp_secret"),
         (json!({"totp_secret": ""}), "invalid_totp_secret_code", "totp_secret"),
         (json!({"backup_codes": ["12345"]}), "form_param_format_invalid", "backup_codes"),
@@ -170,7 +174,11 @@ async fn each_wrong_field_is_refused_with_its_code_and_parameter() {
         (json!({"public_metadata": []}), "form_param_type_invalid", "public_metadata"),
         (json!({"private_metadata": "x"}), "form_param_type_invalid", "private_metadata"),
         (json!({"unsafe_metadata": null}), "form_param_nil", "unsafe_metadata"),
-        (json!({"public_metadata": {"a": "x".repeat(8192)}}), "form_param_exceeds_allowed_size", "public_metadata"),
+        (
+            json!({"public_metadata": {"a": "x".repeat(8192)}}),
+            "form_param_exceeds_allowed_size",
+            "public_metadata",
+        ),
         (json!({"banned": "yes"}), "form_param_type_invalid", "banned"),
         (json!({"role": "admin"}), "form_param_unknown", "role"),
         (json!({"id": "user_1"}), "form_param_unknown", "id"),
@@ -218,7 +226,12 @@ async fn several_problems_come_in_one_answer() {
 #[tokio::test]
 async fn nobody_is_created_from_nothing() {
     let t = TestServer::start().await;
-    for body in [json!({}), json!({"first_name": "Ada"}), json!({"password": "vexed-quilt-27"}), json!({"username": ""})] {
+    for body in [
+        json!({}),
+        json!({"first_name": "Ada"}),
+        json!({"password": "vexed-quilt-27"}),
+        json!({"username": ""}),
+    ] {
         let answer = t.post("/v1/users", body.clone()).await;
         answer.is_error(422, "form_data_missing");
         let missing = &answer.json["errors"][0]["meta"]["missing_fields"];
@@ -230,10 +243,26 @@ async fn nobody_is_created_from_nothing() {
 async fn null_means_left_out_where_it_is_allowed() {
     let t = TestServer::start().await;
     let nullable = [
-        "external_id", "first_name", "last_name", "locale", "password", "password_digest", "password_hasher",
-        "skip_password_checks", "skip_password_requirement", "totp_secret", "delete_self_enabled", "legal_accepted_at",
-        "skip_legal_checks", "skip_user_requirement", "create_organization_enabled", "create_organizations_limit",
-        "created_at", "bypass_client_trust", "banned", "locked",
+        "external_id",
+        "first_name",
+        "last_name",
+        "locale",
+        "password",
+        "password_digest",
+        "password_hasher",
+        "skip_password_checks",
+        "skip_password_requirement",
+        "totp_secret",
+        "delete_self_enabled",
+        "legal_accepted_at",
+        "skip_legal_checks",
+        "skip_user_requirement",
+        "create_organization_enabled",
+        "create_organizations_limit",
+        "created_at",
+        "bypass_client_trust",
+        "banned",
+        "locked",
     ];
     let mut body = json!({"username": "somebody"});
     for field in nullable {
@@ -286,14 +315,18 @@ async fn reserved_identifiers_are_unverified_and_nobody_else_gets_them() {
         "form_identifier_exists",
         "phone_number",
     );
-    let also_reserved = json!({"email_address": ["a@example.com"], "email_address_identification_status": ["reserved"]});
+    let also_reserved =
+        json!({"email_address": ["a@example.com"], "email_address_identification_status": ["reserved"]});
     t.post("/v1/users", also_reserved).await.is_error(422, "form_identifier_exists");
 }
 
 #[tokio::test]
 async fn statuses_are_given_for_all_identifiers_or_for_none() {
     let t = TestServer::start().await;
-    for (kind, values) in [("email_address", ["a@example.com", "b@example.com"]), ("phone_number", ["+14155552671", "+14155552672"])] {
+    for (kind, values) in [
+        ("email_address", ["a@example.com", "b@example.com"]),
+        ("phone_number", ["+14155552671", "+14155552672"]),
+    ] {
         let statuses = format!("{kind}_identification_status");
         for given in [json!(["reserved"]), json!(["reserved", "verified", "reserved"])] {
             let body = json!({kind: values, &statuses: given});
@@ -333,7 +366,9 @@ async fn identifiers_are_unique_within_the_instance_whatever_their_case() {
         let answer = t.post("/v1/users", body).await;
         answer.is_problem(422, "form_identifier_exists", param);
         assert_eq!(
-            t.call(Some(&t.other), "POST", "/v1/users", Some(json!({"username": format!("free_{param}")}))).await.status,
+            t.call(Some(&t.other), "POST", "/v1/users", Some(json!({"username": format!("free_{param}")})))
+                .await
+                .status,
             200
         );
     }
@@ -418,7 +453,11 @@ async fn attributes_that_are_switched_off_are_unknown_parameters() {
         (|s| s.attributes.backup_code = OFF, json!({"backup_codes": ["first-code"]}), "backup_codes"),
     ];
     for (switch, fields, param) in cases {
-        let mut body = if param == "email_address" { json!({"username": "ada_l"}) } else { json!({"email_address": ["b@example.com"]}) };
+        let mut body = if param == "email_address" {
+            json!({"username": "ada_l"})
+        } else {
+            json!({"email_address": ["b@example.com"]})
+        };
         let rest = create_in(&t, with(switch), body.clone()).await;
         assert_eq!(rest.status, 200, "{param}");
         body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
@@ -437,7 +476,11 @@ async fn required_attributes_must_be_given_unless_told_otherwise() {
         (|s| s.attributes.username = REQUIRED, "username", json!("ada_l")),
     ];
     for (switch, field, value) in cases {
-        let other = if field == "email_address" { json!({"username": "ada_l"}) } else { json!({"email_address": ["b@example.com"]}) };
+        let other = if field == "email_address" {
+            json!({"username": "ada_l"})
+        } else {
+            json!({"email_address": ["b@example.com"]})
+        };
         let answer = create_in(&t, with(switch), other.clone()).await;
         answer.is_error(422, "form_data_missing");
         assert_eq!(answer.json["errors"][0]["meta"]["missing_fields"], json!([field]));
@@ -468,8 +511,7 @@ async fn required_password_may_be_skipped_unless_it_is_the_only_way_in() {
     assert_eq!(answer.json["errors"][0]["meta"]["missing_fields"], json!(["password"]));
     let with_password = json!({"username": "ada_l", "password": "vexed-quilt-27"});
     assert_eq!(create_in(&t, required(), with_password).await.status, 200);
-    let with_digest =
-        json!({"username": "ada_l", "password_digest": "3cb4e732631f47e6eb961f34554b7cde", "password_hasher": "md5"});
+    let with_digest = json!({"username": "ada_l", "password_digest": "3cb4e732631f47e6eb961f34554b7cde", "password_hasher": "md5"});
     assert_eq!(create_in(&t, required(), with_digest).await.status, 200);
     let skipping = json!({"username": "ada_l", "skip_password_requirement": true});
     assert_eq!(create_in(&t, required(), skipping.clone()).await.status, 200);
@@ -509,13 +551,23 @@ async fn instance_settings_decide_defaults_and_username_lengths() {
         })
     };
     let user = create_in(&t, settings(), json!({"username": "ada"})).await.ok();
-    let shown = ["delete_self_enabled", "create_organization_enabled", "create_organizations_limit", "verification_attempts_remaining"]
-        .map(|key| user[key].clone());
+    let shown = [
+        "delete_self_enabled",
+        "create_organization_enabled",
+        "create_organizations_limit",
+        "verification_attempts_remaining",
+    ]
+    .map(|key| user[key].clone());
     assert_eq!(shown, [json!(false), json!(false), json!(5), json!(100)]);
     let own = json!({"username": "ada", "delete_self_enabled": true, "create_organizations_limit": 0});
     let user = create_in(&t, settings(), own).await.ok();
-    assert_eq!((&user["delete_self_enabled"], &user["create_organizations_limit"]), (&json!(true), &json!(0)));
-    create_in(&t, settings(), json!({"username": "adal"})).await.is_error(422, "form_username_invalid_length");
+    assert_eq!(
+        (&user["delete_self_enabled"], &user["create_organizations_limit"]),
+        (&json!(true), &json!(0))
+    );
+    create_in(&t, settings(), json!({"username": "adal"}))
+        .await
+        .is_error(422, "form_username_invalid_length");
 }
 
 #[tokio::test]

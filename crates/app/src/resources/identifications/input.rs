@@ -4,9 +4,8 @@ use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Body of `CreateEmailAddress`.
+/// Body of `CreateEmailAddress`. Open, as published.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CreateEmailAddress {
     /// Whose address it is.
     pub user_id: String,
@@ -23,10 +22,9 @@ pub struct CreateEmailAddress {
     pub notify_primary_email_address_changed: Option<bool>,
 }
 
-/// Body of `UpdateEmailAddress`.
-#[derive(Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-#[derive(Default)]
+/// Body of `UpdateEmailAddress`. Open, as published.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
 pub struct UpdateEmailAddress {
     /// Take it as proven, or as unproven.
     pub verified: Option<bool>,
@@ -50,9 +48,8 @@ pub struct ReplaceEmailAddress {
     pub notify_primary_email_address_changed: Option<bool>,
 }
 
-/// Body of `CreatePhoneNumber`.
+/// Body of `CreatePhoneNumber`. Open, as published.
 #[derive(Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
 pub struct CreatePhoneNumber {
     /// Whose number it is.
     pub user_id: String,
@@ -69,9 +66,9 @@ pub struct CreatePhoneNumber {
     pub reserved_for_second_factor: Option<bool>,
 }
 
-/// Body of `UpdatePhoneNumber`.
+/// Body of `UpdatePhoneNumber`. Open, as published.
 #[derive(Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(default)]
 pub struct UpdatePhoneNumber {
     /// Take it as proven, or as unproven.
     pub verified: Option<bool>,

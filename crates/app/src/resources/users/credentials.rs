@@ -159,7 +159,10 @@ impl Change {
         identifiers: Vec<String>,
         rng: &dyn Rng,
     ) -> Result<Change> {
-        let Some(NewPassword::Plain { password, is_checked }) = self.password.take() else { return Ok(self) };
+        let (password, is_checked) = match self.password {
+            Some(NewPassword::Plain { password, is_checked }) => (password, is_checked),
+            Some(NewPassword::Stored(_)) | None => return Ok(self),
+        };
         let salt = rng::bytes(rng);
         let digest = slow
             .run(move || {

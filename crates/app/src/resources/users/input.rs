@@ -36,6 +36,7 @@ pub struct CreateUser {
     /// Digest of a password, made with `password_hasher`.
     pub password_digest: Option<Secret>,
     /// How `password_digest` was made.
+    #[schemars(with = "String")]
     pub password_hasher: Option<String>,
     /// Accept any password.
     pub skip_password_checks: Option<bool>,
@@ -177,7 +178,7 @@ pub struct VerifyTotp {
     pub code: Secret,
 }
 
-/// Body of the bulk operations.
+/// Body of the bulk operations. Open, as published.
 #[derive(Deserialize, JsonSchema)]
 pub struct UserIds {
     /// 1 to 50 users.

@@ -1,11 +1,12 @@
 //! Uploading and removing a user's picture.
 
 use axum::extract::{FromRequest, Multipart, Request};
+use axum::http::StatusCode;
 use axum::response::Response;
 use latchkey_base::kinds::{ImageId, UserId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_images::ImageError;
-use latchkey_web::input::{Path, is_content_type};
+use latchkey_web::input::{EXCESS, Path, is_content_type};
 use latchkey_web::reply::Failure;
 
 use super::change::{Scene, Target};
@@ -14,9 +15,6 @@ use crate::auth::SecretKey;
 use crate::cx::Cx;
 use crate::limits::IMAGE_BYTES;
 use crate::resources::images;
-
-/// Room for the form around the picture.
-const FORM_BYTES: usize = 64 * 1024;
 
 /// `SetUserProfileImage`
 pub async fn set(
@@ -70,23 +68,29 @@ async fn file(request: Request) -> Result<Vec<u8>> {
         return Err(Error::new(Code::UnsupportedContentType)
             .saying("Send the picture as `multipart/form-data`, in a part named `file`."));
     }
-    let unreadable = || Error::new(Code::RequestBodyInvalid).saying("The form cannot be read.");
+    let unreadable = |status: StatusCode| match status {
+        StatusCode::PAYLOAD_TOO_LARGE => Error::new(Code::ImageTooLarge),
+        _ => Error::new(Code::RequestBodyInvalid).saying("The form cannot be read."),
+    };
     let (parts, body) = request.into_parts();
-    let limited = axum::body::Body::new(http_body_util::Limited::new(body, IMAGE_BYTES + FORM_BYTES));
-    let mut form =
-        Multipart::from_request(Request::from_parts(parts, limited), &()).await.map_err(|_| unreadable())?;
-    while let Some(mut part) = form.next_field().await.map_err(|_| unreadable())? {
+    let limited = axum::body::Body::new(http_body_util::Limited::new(body, IMAGE_BYTES + EXCESS));
+    let mut form = Multipart::from_request(Request::from_parts(parts, limited), &())
+        .await
+        .map_err(|refused| unreadable(refused.status()))?;
+    while let Some(mut part) = form.next_field().await.map_err(|error| unreadable(error.status()))? {
         if part.name() != Some("file") {
             continue;
         }
-        let mut bytes = Vec::new();
-        while let Some(chunk) = part.chunk().await.map_err(|_| unreadable())? {
-            if bytes.len() + chunk.len() > IMAGE_BYTES {
-                return Err(Error::new(Code::ImageTooLarge));
+        // What is too much is read to its end and thrown away: clients only listen after sending.
+        let (mut bytes, mut length) = (Vec::new(), 0);
+        while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(error.status()))? {
+            length += chunk.len();
+            match length <= IMAGE_BYTES {
+                true => bytes.extend_from_slice(&chunk),
+                false => bytes.clear(),
             }
-            bytes.extend_from_slice(&chunk);
         }
-        return Ok(bytes);
+        return if length <= IMAGE_BYTES { Ok(bytes) } else { Err(Error::new(Code::ImageTooLarge)) };
     }
     Err(Error::param(Code::FormParamMissing, "file").recoded(Code::ImageFileMissing))
 }

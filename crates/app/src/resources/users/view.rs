@@ -94,6 +94,7 @@ object!(PasskeyObject, "passkey");
 object!(ExternalAccountObject, "external_account");
 object!(TrustedDeviceObject, "trusted_device");
 object!(TotalCountObject, "total_count");
+object!(OauthAccessTokenObject, "oauth_access_token");
 
 pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
     let image_url = image_url(user, lens.api_url);
@@ -234,10 +235,13 @@ fn external_account(account: &ExternalAccount) -> ExternalAccountView<'_> {
 pub struct TrustedDeviceView<'a> {
     object: TrustedDeviceObject,
     id: &'a TrustedDeviceId,
+    #[schemars(extend("enum" = ["ios", "android"]))]
     platform: &'a str,
     app_identifier: &'a str,
     name: Option<&'a str>,
+    #[schemars(extend("enum" = ["ES256"]))]
     algorithm: &'static str,
+    #[schemars(extend("enum" = ["active", "revoked"]))]
     status: &'static str,
     created_at: Time,
     updated_at: Time,
@@ -327,7 +331,7 @@ pub enum CodeType {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "OAuthAccessToken")]
 pub struct OauthAccessTokenView {
-    object: String,
+    object: OauthAccessTokenObject,
     external_account_id: String,
     provider_user_id: String,
     token: String,
