@@ -1,6 +1,9 @@
 //! The database as the product sees it: read, write, migrate.
 
+use std::future::poll_fn;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
@@ -26,7 +29,7 @@ impl Location {
     /// Reads `sqlite:PATH`, `postgres://…` or `postgresql://…`.
     pub fn parse(text: &str) -> Result<Location, String> {
         if let Some(path) = text.strip_prefix("sqlite:") {
-            return match path.trim_start_matches("//") {
+            return match path.strip_prefix("//").unwrap_or(path) {
                 "" => Err("`sqlite:` needs a path, such as `sqlite:./data/latchkey.db`".into()),
                 path => Ok(Location::Sqlite(path.into())),
             };
@@ -45,6 +48,8 @@ pub struct Options {
     /// PostgreSQL connections at most.
     pub connections: usize,
 }
+
+const PANICKED: &str = "the transaction panicked";
 
 /// An open database. Cheap to clone.
 #[derive(Clone)]
@@ -101,7 +106,8 @@ impl Db {
             Engine::Sqlite(sqlite) => write_sqlite(sqlite, body).await,
             Engine::Postgres(postgres) => {
                 let mut tx = Tx::postgres_transaction(postgres.connection().await?);
-                let outcome = body(&mut tx).await;
+                let outcome = unless_it_panics(async { body(&mut tx).await }).await;
+                let outcome = outcome.and_then(|value| tx.check().map(|()| value));
                 let ended = tx.finish(outcome.is_ok()).await;
                 let value = outcome?;
                 ended?;
@@ -122,19 +128,34 @@ where
     F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
 {
     let (sender, answer) = oneshot::channel();
-    let job = move |tx: &mut Tx| {
-        let outcome = poll_once(body(tx));
+    let job = move |begun: Result<&mut Tx, Arc<DbError>>| {
+        let outcome = match begun {
+            Ok(tx) => poll_once(body(tx)).and_then(|value| tx.check().map(|()| value)),
+            Err(reason) => Err(DbError::unavailable(reason).into()),
+        };
         let keep = outcome.is_ok();
-        let acknowledge = move |committed: Result<(), String>| {
+        let acknowledge = move |committed: Result<(), Arc<DbError>>| {
             let _ = sender.send(match committed {
                 Ok(()) => outcome,
-                Err(reason) => Err(DbError::unavailable(reason).into()),
+                // Whoever failed before knows better why.
+                Err(reason) => outcome.and(Err(DbError::unavailable(reason).into())),
             });
         };
         Verdict { keep, acknowledge: Box::new(acknowledge) }
     };
     sqlite.submit(Box::new(job)).await?;
-    answer.await.map_err(|_| Error::internal("the transaction panicked"))?
+    answer.await.map_err(|_| Error::internal(PANICKED))?
+}
+
+/// On PostgreSQL the body runs in the caller's task. A panic in it is an error to the caller and
+/// undone, as on SQLite's writer.
+async fn unless_it_panics<T>(body: impl Future<Output = Result<T>>) -> Result<T> {
+    let mut body = pin!(body);
+    let guarded = poll_fn(|context| {
+        catch_unwind(AssertUnwindSafe(|| body.as_mut().poll(context)))
+            .unwrap_or_else(|_| Poll::Ready(Err(Error::internal(PANICKED))))
+    });
+    guarded.await
 }
 
 /// On SQLite every statement is done when it returns, so a body that is still pending has awaited

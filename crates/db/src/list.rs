@@ -29,6 +29,9 @@ pub struct SearchIndex {
 
 /// A trigram needs three characters; shorter terms are compared row by row.
 const TRIGRAM: usize = 3;
+/// Each further character of a term costs another look-up in the index (a term of 100,000 took a
+/// minute), so only the first ones are looked up; the hits of a longer term are compared as well.
+const PHRASE: usize = 64;
 /// With more hits than this, walking the list in its order finds a page sooner than sorting all hits.
 const FEW: i64 = 2000;
 /// `IN` lists are padded to these lengths, so that a few prepared statements serve all of them.
@@ -117,7 +120,8 @@ impl List {
 
     /// How many rows there are, leaving order and page aside. The select must be `SELECT count(*) FROM …`.
     pub async fn count(self, tx: &mut Tx) -> Result<i64> {
-        let (sql, params) = self.build(tx.is_sqlite(), tx.is_sqlite(), self.select);
+        let bare = List { order: "", page: None, ..self };
+        let (sql, params) = bare.build(tx.is_sqlite(), tx.is_sqlite(), bare.select);
         let rows = tx.query(sql, &params, |row| row.int(0)).await?;
         Ok(rows.first().copied().unwrap_or_default())
     }
@@ -147,15 +151,17 @@ impl List {
         for (position, condition) in self.conditions.iter().enumerate() {
             sql.push_str(if position == 0 { " WHERE " } else { " AND " });
             match condition {
-                Condition::Plain { text, values } => push(&mut sql, &mut params, text, values),
+                Condition::Plain { text, values } => {
+                    push(&mut sql, &mut params, &format!("({text})"), values);
+                }
                 Condition::In { before, values, after, first } => {
-                    push(&mut sql, &mut params, before, first);
+                    push(&mut sql, &mut params, &format!("({before}"), first);
                     let length =
                         LENGTHS.into_iter().find(|&length| length >= values.len()).unwrap_or(values.len());
                     let padding = values.last().into_iter().cycle().take(length - values.len());
                     let padded: Vec<Value> = values.iter().chain(padding).cloned().collect();
                     let marks = vec!["?"; length].join(",");
-                    push(&mut sql, &mut params, &format!(" ({marks}){after}"), &padded);
+                    push(&mut sql, &mut params, &format!(" ({marks}){after})"), &padded);
                 }
                 Condition::Search { index, columns, term } => {
                     push_search(&mut sql, &mut params, (index, columns, term), use_index, sqlite);
@@ -199,7 +205,11 @@ fn push_search(
     if use_index && term.chars().count() >= TRIGRAM {
         let text =
             format!("{0}.rowid IN (SELECT rowid FROM {1} WHERE {1} MATCH ?)", index.table, index.index);
-        return push(sql, params, &text, &[full_text(columns, term).into()]);
+        push(sql, params, &text, &[full_text(columns, term).into()]);
+        if term.chars().count() <= PHRASE {
+            return;
+        }
+        sql.push_str(" AND ");
     }
     let comparison = |column: &SearchColumn| match sqlite {
         true => format!("instr({}, ?) > 0", column.expression),
@@ -210,11 +220,12 @@ fn push_search(
     push(sql, params, &format!("({text})"), &vec![needle; columns.len()]);
 }
 
-/// The full-text query for "one of these columns contains this": a quoted phrase, so nothing in the
-/// term is an operator.
+/// The full-text query for "one of these columns contains the beginning of this": a quoted phrase, so
+/// nothing in the term is an operator.
 fn full_text(columns: &[SearchColumn], term: &str) -> String {
     let names = columns.iter().map(|column| column.name).collect::<Vec<_>>().join(" ");
-    format!("{{{names}}} : \"{}\"", term.replace('"', "\"\""))
+    let start: String = term.chars().take(PHRASE).collect();
+    format!("{{{names}}} : \"{}\"", start.replace('"', "\"\""))
 }
 
 /// The `LIKE` pattern for "contains this", with its wildcards made literal.

@@ -21,8 +21,9 @@ pub struct Migration {
     pub postgres: &'static str,
 }
 
-/// Any number serves, as long as every node uses the same.
-const LOCK: &str = "SELECT pg_advisory_xact_lock(4714330913001)";
+/// Any number serves, as long as every node uses the same. Waiting for another node, or building an
+/// index over much, may take longer than a statement of a request may.
+const LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(4714330913001)";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT NOT NULL PRIMARY KEY)";
 
 /// Applies what is missing, in the caller's transaction.

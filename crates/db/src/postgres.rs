@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
+use futures_util::future::try_join_all;
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Config, SslMode};
@@ -16,8 +17,12 @@ use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
 const WAIT: Duration = Duration::from_secs(5);
-/// No statement of ours runs longer; one that does is cut off rather than left to pile up.
-const STATEMENT_TIMEOUT: &str = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000";
+/// No statement of ours runs longer; one that does is cut off rather than left to pile up. What is not
+/// inside of a write transaction (see [`BEGIN`]) only reads, as on SQLite.
+const SESSION: &str = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000 \
+                       -c default_transaction_read_only=on";
+/// Begins a write transaction.
+pub(crate) const BEGIN: &str = "BEGIN READ WRITE";
 
 /// A pool of connections to one PostgreSQL database.
 pub(crate) struct Postgres {
@@ -28,7 +33,8 @@ impl Postgres {
     pub(crate) fn open(url: &str, connections: usize) -> Result<Arc<Postgres>> {
         let mut config: Config = url.parse().map_err(DbError::failed)?;
         config.application_name("latchkey");
-        config.options(STATEMENT_TIMEOUT);
+        // What the URL asks for comes last and wins.
+        config.options(format!("{SESSION} {}", config.get_options().unwrap_or_default()));
         if config.get_connect_timeout().is_none() {
             config.connect_timeout(WAIT);
         }
@@ -79,6 +85,22 @@ pub(crate) async fn query<T>(client: &Object, sql: &str, params: &[Value], read:
 pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) -> Result<u64> {
     let statement = client.prepare_cached(sql).await?;
     Ok(client.execute(&statement, &as_sql(params)).await?)
+}
+
+/// Runs statements in their order, sent together.
+pub(crate) async fn run_statements(client: &Object, statements: &[(&str, Vec<Value>)]) -> Result<()> {
+    // All are prepared before the first is sent: one that waits for that would be overtaken by those
+    // that were prepared earlier.
+    let mut prepared = Vec::with_capacity(statements.len());
+    for (sql, _) in statements {
+        prepared.push(client.prepare_cached(sql).await?);
+    }
+    let sent = prepared
+        .iter()
+        .zip(statements)
+        .map(|(statement, (_, params))| async move { client.execute(statement, &as_sql(params)).await });
+    try_join_all(sent).await?;
+    Ok(())
 }
 
 fn as_sql(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {

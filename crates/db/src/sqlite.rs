@@ -33,14 +33,14 @@ pub(crate) struct Sqlite {
     writer: mpsc::Sender<Job>,
 }
 
-/// A transaction to run on the writer thread: it says whether to keep its changes, and is told
-/// whether they were committed.
-pub(crate) type Job = Box<dyn FnOnce(&mut Tx) -> Verdict + Send>;
+/// A transaction to run on the writer thread, or the reason why none could begin: it says whether to
+/// keep its changes, and is told whether they were committed.
+pub(crate) type Job = Box<dyn FnOnce(Result<&mut Tx, Arc<DbError>>) -> Verdict + Send>;
 
 /// What a transaction decided.
 pub(crate) struct Verdict {
     pub(crate) keep: bool,
-    pub(crate) acknowledge: Box<dyn FnOnce(Result<(), String>) + Send>,
+    pub(crate) acknowledge: Box<dyn FnOnce(Result<(), Arc<DbError>>) + Send>,
 }
 
 impl Sqlite {
@@ -102,15 +102,17 @@ fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
     while let Some(first) = jobs.blocking_recv() {
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
         let mut verdicts = vec![run(&mut tx, first, &begun)];
+        // Some failures, such as a full disk, make SQLite undo the whole transaction. Whoever comes
+        // next needs a new one, and those before are told that nothing was committed.
         while verdicts.len() < BATCH
+            && !tx.writer().is_autocommit()
             && let Ok(job) = jobs.try_recv()
         {
             verdicts.push(run(&mut tx, job, &begun));
         }
-        let committed = begun.and_then(|()| execute(tx.writer(), "COMMIT")).map_err(|error| {
+        let committed = begun.and_then(|()| execute(tx.writer(), "COMMIT")).inspect_err(|_| {
             // A failed commit (a full disk, say) leaves the transaction open; nothing of it may stay.
             let _ = execute(tx.writer(), "ROLLBACK");
-            error.to_string()
         });
         for verdict in verdicts {
             (verdict.acknowledge)(committed.clone());
@@ -119,25 +121,26 @@ fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
 }
 
 /// Runs one transaction in a savepoint of its own, undone alone when it fails.
-fn run(tx: &mut Tx, job: Job, begun: &Result<()>) -> Verdict {
-    if begun.is_ok() {
-        let _ = execute(tx.writer(), "SAVEPOINT job");
-    }
-    let verdict = catch_unwind(AssertUnwindSafe(|| job(tx)))
+/// It is not run at all unless there is one: outside of it, its statements would stay one by one.
+fn run(tx: &mut Tx, job: Job, begun: &Result<(), Arc<DbError>>) -> Verdict {
+    let begun = begun.clone().and_then(|()| execute(tx.writer(), "SAVEPOINT job"));
+    let is_begun = begun.is_ok();
+    tx.failed = false;
+    let verdict = catch_unwind(AssertUnwindSafe(|| job(begun.map(|()| &mut *tx))))
         // The caller sees its channel closed and answers an internal error.
         .unwrap_or_else(|_| Verdict { keep: false, acknowledge: Box::new(|_| ()) });
-    if begun.is_ok() {
-        if !verdict.keep {
-            let _ = execute(tx.writer(), "ROLLBACK TO job");
+    if is_begun {
+        if !verdict.keep && execute(tx.writer(), "ROLLBACK TO job").is_err() {
+            let _ = execute(tx.writer(), "ROLLBACK");
         }
         let _ = execute(tx.writer(), "RELEASE job");
     }
     verdict
 }
 
-fn execute(connection: &Connection, sql: &str) -> Result<()> {
-    connection.prepare_cached(sql)?.execute([])?;
-    Ok(())
+fn execute(connection: &Connection, sql: &str) -> Result<(), Arc<DbError>> {
+    let outcome = connection.prepare_cached(sql).and_then(|mut statement| statement.execute([]));
+    outcome.map(|_| ()).map_err(|error| Arc::new(error.into()))
 }
 
 /// All rows of a query.
@@ -165,6 +168,11 @@ pub(crate) fn run_statement(connection: &Connection, sql: &str, params: &[Value]
 }
 
 fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<()> {
+    // SQLite would take a missing parameter for a null.
+    let wanted = statement.parameter_count();
+    if wanted != params.len() {
+        return Err(DbError::failed(format!("{} parameters given where {wanted} are wanted", params.len())));
+    }
     for (index, value) in params.iter().enumerate() {
         statement.raw_bind_parameter(index + 1, value)?;
     }

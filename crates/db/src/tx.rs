@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
-use futures_util::future::{join, try_join_all};
+use futures_util::future::join;
 use rusqlite::Connection;
 
 use crate::error::{DbError, Result};
@@ -17,7 +17,11 @@ use crate::{postgres, sqlite};
 pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + Send + 'a>>;
 
 /// A connection that statements run on.
-pub struct Tx(Inner);
+pub struct Tx {
+    inner: Inner,
+    /// A statement failed. PostgreSQL undoes the whole transaction then, so SQLite has to as well.
+    pub(crate) failed: bool,
+}
 
 enum Inner {
     /// The writer thread's connection.
@@ -41,26 +45,30 @@ enum State {
 
 impl Tx {
     pub(crate) fn sqlite_writer(connection: Connection) -> Tx {
-        Tx(Inner::Writer(connection))
+        Tx::new(Inner::Writer(connection))
     }
 
     pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: bool) -> Result<Tx> {
         let connection = Some(home.reader()?);
-        Ok(Tx(Inner::Reader { connection, home, long }))
+        Ok(Tx::new(Inner::Reader { connection, home, long }))
     }
 
     pub(crate) fn postgres_single(client: Object) -> Tx {
-        Tx(Inner::Postgres { client: Some(client), state: State::Single })
+        Tx::new(Inner::Postgres { client: Some(client), state: State::Single })
     }
 
     pub(crate) fn postgres_transaction(client: Object) -> Tx {
-        Tx(Inner::Postgres { client: Some(client), state: State::Beginning })
+        Tx::new(Inner::Postgres { client: Some(client), state: State::Beginning })
+    }
+
+    fn new(inner: Inner) -> Tx {
+        Tx { inner, failed: false }
     }
 
     /// The writer's connection, for the writer thread.
     #[expect(clippy::unreachable, reason = "only the writer thread calls this, on the Tx it made itself")]
     pub(crate) fn writer(&self) -> &Connection {
-        match &self.0 {
+        match &self.inner {
             Inner::Writer(connection) => connection,
             _ => unreachable!("only the writer thread asks"),
         }
@@ -68,7 +76,7 @@ impl Tx {
 
     /// Whether statements run on SQLite.
     pub(crate) fn is_sqlite(&self) -> bool {
-        !matches!(self.0, Inner::Postgres { .. })
+        !matches!(self.inner, Inner::Postgres { .. })
     }
 
     /// All rows.
@@ -128,26 +136,26 @@ impl Tx {
     /// Runs a statement and says how many rows it touched.
     pub async fn run(&mut self, parts: &[&str], params: &[Value]) -> Result<u64> {
         let sql = parts.concat();
-        match &mut self.0 {
-            Inner::Postgres { client, state } => {
-                let client = client.as_ref().ok_or_else(gone)?;
+        let outcome = match &mut self.inner {
+            Inner::Postgres { client: Some(client), state } => {
                 begun(client, state, postgres::run_statement(client, &sql, params)).await
             }
+            Inner::Postgres { client: None, .. } => Err(gone()),
             Inner::Writer(connection) => {
                 sqlite::run_statement(connection, &sqlite::placeholders(&sql), params)
             }
             Inner::Reader { .. } => Err(DbError::failed("a write was tried on a read connection")),
-        }
+        };
+        self.failed |= outcome.is_err();
+        outcome
     }
 
-    /// Runs independent statements; on PostgreSQL in one round trip.
+    /// Runs statements in their order; on PostgreSQL in one round trip.
     pub async fn run_many(&mut self, statements: Vec<(&'static str, Vec<Value>)>) -> Result<()> {
-        if let Inner::Postgres { client, state } = &mut self.0 {
-            let client = client.as_ref().ok_or_else(gone)?;
-            let all = try_join_all(
-                statements.iter().map(|(sql, params)| postgres::run_statement(client, sql, params)),
-            );
-            return begun(client, state, all).await.map(|_| ());
+        if let Inner::Postgres { client: Some(client), state } = &mut self.inner {
+            let outcome = begun(client, state, postgres::run_statements(client, &statements)).await;
+            self.failed |= outcome.is_err();
+            return outcome;
         }
         for (sql, params) in statements {
             self.run(&[sql], &params).await?;
@@ -157,7 +165,7 @@ impl Tx {
 
     /// Runs a whole script without parameters; for migrations.
     pub(crate) async fn script(&mut self, text: &str) -> Result<()> {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Postgres { client, state } => {
                 let client = client.as_ref().ok_or_else(gone)?;
                 begun(client, state, async { Ok(client.batch_execute(text).await?) }).await
@@ -174,7 +182,18 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Vec<T>> {
-        match &mut self.0 {
+        let outcome = self.rows(sql, params, read).await;
+        self.failed |= outcome.is_err();
+        outcome
+    }
+
+    async fn rows<T: Send + 'static>(
+        &mut self,
+        sql: String,
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        match &mut self.inner {
             Inner::Postgres { client, state } => {
                 let client = client.as_ref().ok_or_else(gone)?;
                 begun(client, state, postgres::query(client, &sql, params, read)).await
@@ -200,9 +219,18 @@ impl Tx {
         }
     }
 
+    /// Whether the transaction may be committed. After a failed statement PostgreSQL answers `COMMIT`
+    /// by rolling back, without an error; nobody may be told that this was a success.
+    pub(crate) fn check(&self) -> latchkey_base::Result<()> {
+        match self.failed {
+            true => Err(DbError::failed("a transaction went on after a failed statement").into()),
+            false => Ok(()),
+        }
+    }
+
     /// Ends a PostgreSQL transaction.
     pub(crate) async fn finish(mut self, keep: bool) -> Result<()> {
-        if let Inner::Postgres { client, state } = &mut self.0
+        if let Inner::Postgres { client, state } = &mut self.inner
             && *state == State::Open
         {
             let open = client.as_ref().ok_or_else(gone)?;
@@ -215,7 +243,7 @@ impl Tx {
 
 impl Drop for Tx {
     fn drop(&mut self) {
-        match &mut self.0 {
+        match &mut self.inner {
             Inner::Writer(_) => (),
             Inner::Reader { connection, home, .. } => {
                 if let Some(connection) = connection.take() {
@@ -246,7 +274,7 @@ async fn begun<T>(
     }
     *state = State::Open;
     // Both are polled in order, so `BEGIN` reaches the server first.
-    let (begin, result) = join(client.batch_execute("BEGIN"), statement).await;
+    let (begin, result) = join(client.batch_execute(postgres::BEGIN), statement).await;
     begin?;
     result
 }

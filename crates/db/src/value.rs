@@ -118,6 +118,17 @@ impl ToSql for Value {
         kind: &Type,
         out: &mut BytesMut,
     ) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
+        // The server takes the bytes as they come: a text of eight bytes would become a number.
+        let own = match self {
+            Value::Text(Some(_)) => &Type::TEXT,
+            Value::Int(Some(_)) => &Type::INT8,
+            Value::Bool(Some(_)) => &Type::BOOL,
+            Value::Bytes(Some(_)) => &Type::BYTEA,
+            _ => kind,
+        };
+        if own != kind {
+            return Err(format!("a {own} was given where a {kind} is wanted").into());
+        }
         match self {
             Value::Text(text) => ToSql::to_sql(text, kind, out),
             Value::Int(number) => ToSql::to_sql(number, kind, out),

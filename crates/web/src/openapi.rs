@@ -24,7 +24,7 @@ struct ErrorView {
     message: String,
     long_message: String,
     code: String,
-    #[schemars(default)]
+    #[schemars(skip_serializing_if = "Map::is_empty")]
     meta: Map<String, Value>,
 }
 

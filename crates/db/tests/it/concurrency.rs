@@ -92,7 +92,7 @@ async fn on_postgres_a_cancelled_write_is_undone_and_its_connection_not_used_aga
     let db = Fresh::with(ITEMS).await;
     run(&db, INSERT, item("a", "before", 0)).await.unwrap();
     // More often than there are connections, so that a leaked one would show.
-    for n in 0..20 {
+    for n in 1..=20 {
         let (tell, told) = oneshot::channel();
         let inner = (*db).clone();
         let task = tokio::spawn(async move {

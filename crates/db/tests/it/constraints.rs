@@ -103,8 +103,9 @@ async fn the_products_own_constraints_are_reported_by_their_columns() {
     assert_eq!(blamed(add_user(&db, "user_1", "ext_2").await).as_deref(), Some("users.id"));
     assert_eq!(blamed(add_user(&db, "user_2", "ext_1").await).as_deref(), Some("users.external_id"));
     let claim = "INSERT INTO identifications (instance_id, id, user_id, kind, value_folded, claim) \
-        VALUES ('i', $1, 'user_1', 'email_address', 'a@b.de', '')";
-    run(&db, claim, vec!["idn_1".into()]).await.unwrap();
-    assert_eq!(blamed(run(&db, claim, vec!["idn_1".into()]).await).as_deref(), Some("identifications.id"));
-    assert_eq!(blamed(run(&db, claim, vec!["idn_2".into()]).await).as_deref(), Some("identifications.claim"));
+        VALUES ('i', $1, 'user_1', 'email_address', $2, '')";
+    let add = |id: &str, value: &str| run(&db, claim, vec![id.into(), value.into()]);
+    add("idn_1", "ada@example.com").await.unwrap();
+    assert_eq!(blamed(add("idn_1", "eve@example.com").await).as_deref(), Some("identifications.id"));
+    assert_eq!(blamed(add("idn_2", "ada@example.com").await).as_deref(), Some("identifications.claim"));
 }

@@ -7,11 +7,11 @@ use crate::support::{Fresh, ITEMS, all, items, on_sqlite, run};
 
 const INSERT_ALL: &str = "INSERT INTO items (id, label, amount, flag, data) VALUES ($1, $2, $3, $4, $5)";
 
-async fn label_of(db: &Db, label: &str) -> String {
+async fn note_of(db: &Db, note: &str) -> String {
     run(db, "DELETE FROM items", vec![]).await.unwrap();
-    let insert = "INSERT INTO items (id, label) VALUES ('a', $1)";
-    run(db, insert, vec![label.into()]).await.unwrap();
-    all(db, "SELECT label FROM items", |row| row.text(0)).await.remove(0)
+    let insert = "INSERT INTO items (id, note) VALUES ('a', $1)";
+    run(db, insert, vec![note.into()]).await.unwrap();
+    all(db, "SELECT note FROM items", |row| row.text(0)).await.remove(0)
 }
 
 #[tokio::test]
@@ -71,7 +71,7 @@ async fn odd_texts_round_trip() {
         " leading and trailing ",
         "0x00 1e5 NULL true",
     ] {
-        assert_eq!(label_of(&db, text).await, text);
+        assert_eq!(note_of(&db, text).await, text);
     }
 }
 
@@ -79,7 +79,7 @@ async fn odd_texts_round_trip() {
 async fn a_megabyte_of_text_and_of_bytes_round_trips() {
     let db = Fresh::with(ITEMS).await;
     let text = "ä'\"1234\\".repeat(120_000);
-    assert!(text.len() > 1_000_000 && label_of(&db, &text).await == text);
+    assert!(text.len() > 1_000_000 && note_of(&db, &text).await == text);
     let bytes: Vec<u8> = (0..1_200_000u32).map(|n| (n % 251) as u8).collect();
     run(&db, "UPDATE items SET data = $1", vec![bytes.clone().into()]).await.unwrap();
     assert!(all(&db, "SELECT data FROM items", |row| row.bytes(0)).await[0] == bytes);

@@ -1,0 +1,264 @@
+//! Search inside texts: `query` and the `*_query` parameters.
+
+use latchkey_app::resources::instances::model::Environment::Development;
+use latchkey_app::settings::Settings;
+use latchkey_testkit::{Tenant, TestServer};
+use proptest::prelude::*;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+const WALLET: &str = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F";
+
+fn encoded(text: &str) -> String {
+    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+}
+
+/// The external ids a search finds, newest first. The count must agree.
+async fn found(t: &TestServer, parameter: &str, term: &str) -> Vec<String> {
+    found_in(t, &t.tenant, &format!("{parameter}={}", encoded(term))).await
+}
+
+async fn found_in(t: &TestServer, tenant: &Tenant, query: &str) -> Vec<String> {
+    let users = t.call(Some(tenant), "GET", &format!("/v1/users?limit=500&{query}"), None).await.ok();
+    let users = users.as_array().unwrap();
+    let count = t.call(Some(tenant), "GET", &format!("/v1/users/count?{query}"), None).await.ok();
+    assert_eq!(count["total_count"], users.len(), "{query}");
+    users.iter().map(|user| user["external_id"].as_str().unwrap().to_owned()).collect()
+}
+
+async fn people(t: &TestServer) -> [Value; 3] {
+    let ada = json!({
+        "external_id": "ada", "email_address": ["HELLO@example.com", "second+tag@beispiel.example"],
+        "phone_number": ["+14155552671"], "username": "SomeCoolUser", "first_name": "Ada", "last_name": "Lovelace"
+    });
+    let grace = json!({"external_id": "grace", "web3_wallet": [WALLET], "first_name": "Grace Brewster", "last_name": "Hopper"});
+    let elodie = json!({"external_id": "elodie", "username": "el-odie_1", "first_name": "ÉLODIE", "last_name": "O'Neil"});
+    let mut all = Vec::new();
+    for body in [ada, grace, elodie] {
+        all.push(t.user(body).await);
+        t.clock.advance_ms(1000);
+    }
+    all.try_into().unwrap()
+}
+
+#[tokio::test]
+async fn query_looks_into_every_field_in_any_case() {
+    let t = TestServer::start().await;
+    let [ada, ..] = people(&t).await;
+    for (term, expected) in [
+        ("ello", vec!["ada"]),
+        ("hello@EXAMPLE.com", vec!["ada"]),
+        ("beispiel", vec!["ada"]),
+        ("+tag@", vec!["ada"]),
+        ("5555", vec!["ada"]),
+        ("+1415", vec!["ada"]),
+        ("COOLuser", vec!["ada"]),
+        ("71c7656ec7AB", vec!["grace"]),
+        ("lovel", vec!["ada"]),
+        ("éloD", vec!["elodie"]),
+        ("Élodie O'N", vec!["elodie"]),
+        ("brewster hop", vec!["grace"]),
+        ("  hopper  ", vec!["grace"]),
+        ("nobody", vec![]),
+        ("adalovelace", vec![]),
+        ("lovelace ada", vec![]),
+    ] {
+        assert_eq!(found(&t, "query", term).await, expected, "{term}");
+    }
+    let id = ada["id"].as_str().unwrap();
+    assert_eq!(found(&t, "query", id).await, ["ada"]);
+    assert_eq!(found(&t, "query", &id[8..20].to_uppercase()).await, ["ada"]);
+    assert_eq!(found(&t, "query", "user_").await, ["elodie", "grace", "ada"]);
+}
+
+#[tokio::test]
+async fn each_parameter_looks_into_its_own_field_only() {
+    let t = TestServer::start().await;
+    people(&t).await;
+    for (parameter, term, expected) in [
+        ("email_address_query", "ello", vec!["ada"]),
+        ("email_address_query", "EXAMPLE", vec!["ada"]),
+        ("email_address_query", "lovelace", vec![]),
+        ("phone_number_query", "555", vec!["ada"]),
+        ("phone_number_query", "71", vec!["ada"]),
+        ("phone_number_query", "ada", vec![]),
+        ("username_query", "CoolUser", vec!["ada"]),
+        ("username_query", "odie", vec!["elodie"]),
+        ("username_query", "example", vec![]),
+        ("name_query", "lov", vec!["ada"]),
+        ("name_query", "ADA LOV", vec!["ada"]),
+        ("name_query", "grace brewster hopper", vec!["grace"]),
+        ("name_query", "cool", vec![]),
+        ("name_query", "o'n", vec!["elodie"]),
+    ] {
+        assert_eq!(found(&t, parameter, term).await, expected, "{parameter}={term}");
+    }
+}
+
+#[tokio::test]
+async fn one_and_two_characters_are_searched_too() {
+    let t = TestServer::start().await;
+    people(&t).await;
+    assert_eq!(found(&t, "name_query", "é").await, ["elodie"]);
+    assert_eq!(found(&t, "name_query", "É").await, ["elodie"]);
+    assert_eq!(found(&t, "name_query", "pp").await, ["grace"]);
+    assert_eq!(found(&t, "name_query", "q").await, [""; 0]);
+    assert_eq!(found(&t, "username_query", "-").await, ["elodie"]);
+    assert_eq!(found(&t, "email_address_query", "@b").await, ["ada"]);
+    assert_eq!(found(&t, "query", "@").await, ["ada"]);
+}
+
+#[tokio::test]
+async fn several_searches_must_all_hit() {
+    let t = TestServer::start().await;
+    people(&t).await;
+    assert_eq!(found_in(&t, &t.tenant, "query=example&name_query=love").await, ["ada"]);
+    assert_eq!(found_in(&t, &t.tenant, "query=example&name_query=hopper").await, [""; 0]);
+    assert_eq!(found_in(&t, &t.tenant, "name_query=a&username_query=o").await, ["ada"]);
+    assert_eq!(found_in(&t, &t.tenant, "name_query=love&external_id=grace").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_empty_search_is_none() {
+    let t = TestServer::start().await;
+    people(&t).await;
+    for parameter in ["query", "email_address_query", "phone_number_query", "username_query", "name_query"] {
+        assert_eq!(found(&t, parameter, "").await.len(), 3, "{parameter}");
+        assert_eq!(found(&t, parameter, "   ").await.len(), 3, "{parameter}");
+    }
+}
+
+#[tokio::test]
+async fn searches_are_ordered_and_paged_like_any_list() {
+    let t = TestServer::start().await;
+    people(&t).await;
+    assert_eq!(found_in(&t, &t.tenant, "query=user_&order_by=first_name").await, ["ada", "grace", "elodie"]);
+    let first = t.get("/v1/users?query=user_&limit=1&offset=1").await.ok();
+    assert_eq!(first[0]["external_id"], "grace");
+}
+
+#[tokio::test]
+async fn characters_with_a_meaning_elsewhere_mean_themselves() {
+    let t = TestServer::start().await;
+    for (number, name) in ["100% sure", "100 sure", "a_b_c", "aXbXc", r"back\slash", "say \"hi\"", "it's", "a*b", "NEAR(x y)", "--; DROP", "{names} : x", "^caret", "日本語の名前", "Ωmega"]
+        .into_iter()
+        .enumerate()
+    {
+        t.user(json!({"external_id": name, "username": format!("user-{number}"), "first_name": name})).await;
+        t.clock.advance_ms(1000);
+    }
+    for (term, expected) in [
+        ("%", vec!["100% sure"]),
+        ("0% s", vec!["100% sure"]),
+        ("_", vec!["a_b_c"]),
+        ("a_b_c", vec!["a_b_c"]),
+        ("_b_", vec!["a_b_c"]),
+        ("\\", vec![r"back\slash"]),
+        (r"ck\sl", vec![r"back\slash"]),
+        ("\"", vec!["say \"hi\""]),
+        ("\"hi\"", vec!["say \"hi\""]),
+        ("'", vec!["it's"]),
+        ("it's", vec!["it's"]),
+        ("*", vec!["a*b"]),
+        ("a*b", vec!["a*b"]),
+        ("say*", vec![]),
+        ("near(x", vec!["NEAR(x y)"]),
+        ("hi OR sure", vec![]),
+        ("NOT sure", vec![]),
+        ("--;", vec!["--; DROP"]),
+        ("{names} :", vec!["{names} : x"]),
+        ("^car", vec!["^caret"]),
+        ("本", vec!["日本語の名前"]),
+        ("日本語", vec!["日本語の名前"]),
+        ("ωme", vec!["Ωmega"]),
+        ("Ω", vec!["Ωmega"]),
+        ("%%%", vec![]),
+        ("___", vec![]),
+        ("\"\"\"", vec![]),
+    ] {
+        assert_eq!(found(&t, "name_query", term).await, expected, "{term}");
+    }
+}
+
+#[tokio::test]
+async fn case_is_forgotten_wherever_the_term_ends() {
+    // A sigma has two small forms: one inside a word and one at its end, and a term may end inside.
+    let t = TestServer::start().await;
+    t.user(json!({"external_id": "upper", "username": "user-1", "first_name": "ΟΔΥΣΣΕΥΣ"})).await;
+    t.clock.advance_ms(1000);
+    t.user(json!({"external_id": "lower", "username": "user-2", "first_name": "Οδυσσευς"})).await;
+    for term in ["ΟΔΥΣ", "οδυσ", "ΟΔΥΣΣΕΥΣ", "Οδυσσευς", "σσευσ", "Σ"] {
+        assert_eq!(found(&t, "name_query", term).await, ["lower", "upper"], "{term}");
+    }
+}
+
+#[tokio::test]
+async fn many_hits_are_found_like_few() {
+    // More hits than the engine sorts at once take another way through the list.
+    let t = TestServer::start().await;
+    let user = t.user(json!({"external_id": "needle", "username": "user-0", "first_name": "Common Needle"})).await;
+    let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, banned, external_id, emails_folded, phones_folded, wallets_folded, names_folded) \
+               SELECT instance_id, $2, document, $4, updated_at, banned, $3, emails_folded, phones_folded, wallets_folded, $5 FROM users WHERE id = $1";
+    let rows: Vec<_> = (0..2100)
+        .map(|number| {
+            let id = format!("user_{number:027}");
+            let parameters: Vec<latchkey_db::Value> = vec![
+                user["id"].as_str().unwrap().into(),
+                id.into(),
+                format!("copy-{number}").into(),
+                (user["created_at"].as_i64().unwrap() - number).into(),
+                "common hay".into(),
+            ];
+            (sql, parameters)
+        })
+        .collect();
+    t.db().write(move |tx| Box::pin(async move { Ok(tx.run_many(rows).await?) })).await.unwrap();
+    let count = |query: &str| format!("/v1/users/count?name_query={query}");
+    assert_eq!(t.get(&count("common")).await.ok()["total_count"], 2101);
+    assert_eq!(t.get(&count("needle")).await.ok()["total_count"], 1);
+    let page = t.get("/v1/users?name_query=common&limit=3").await.ok();
+    assert_eq!(page.as_array().unwrap().len(), 3);
+    let last = t.get("/v1/users?name_query=common&limit=500&offset=2000").await.ok();
+    assert_eq!(last.as_array().unwrap().len(), 101);
+    let both = t.get("/v1/users?name_query=common&query=needle").await.ok();
+    assert_eq!(both.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn any_search_finds_exactly_the_names_that_contain_the_term() {
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let t = runtime.block_on(TestServer::start());
+    let mut runner = TestRunner::new_with_rng(
+        Config { cases: 12, failure_persistence: None, ..Config::default() },
+        TestRng::deterministic_rng(RngAlgorithm::ChaCha),
+    );
+    let name = || prop::option::of("[aAbé%_\\\\\"'* ]{1,6}");
+    let users = prop::collection::vec((name(), name()), 1..10);
+    let terms = prop::collection::vec("[aAbÉ%_\\\\\"'* ]{1,5}", 8);
+    let outcome = runner.run(&(users, terms), |(users, terms)| {
+        runtime.block_on(async {
+            let tenant = t.new_tenant(Development, Settings::default()).await;
+            let mut texts = Vec::new();
+            for (number, (first, last)) in users.iter().enumerate() {
+                let body = json!({
+                    "username": format!("user-{number}"), "external_id": number.to_string(), "first_name": first,
+                    "last_name": last
+                });
+                t.call(Some(&tenant), "POST", "/v1/users", Some(body)).await.ok();
+                let parts: Vec<&str> = [first, last].into_iter().flatten().map(String::as_str).collect();
+                texts.push(parts.join(" ").to_lowercase());
+            }
+            for term in &terms {
+                let needle = term.trim().to_lowercase();
+                let mut expected: Vec<String> =
+                    (0..texts.len()).filter(|at| texts[*at].contains(&needle)).map(|at| at.to_string()).collect();
+                let mut hits = found_in(&t, &tenant, &format!("name_query={}", encoded(term))).await;
+                hits.sort();
+                expected.sort();
+                assert_eq!(hits, expected, "{term:?} in {texts:?}");
+            }
+        });
+        Ok(())
+    });
+    outcome.unwrap();
+}
