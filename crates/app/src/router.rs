@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::middleware::{Next, from_fn};
@@ -70,6 +70,8 @@ pub fn router(parts: Parts) -> Router {
             let guard = guard.clone();
             async move { guard.handle(request, next).await }
         }))
+        // Every body has a limit of its own (`web/input.rs`, `users/pictures.rs`).
+        .layer(DefaultBodyLimit::disable())
         .layer(Extension(edge))
         .with_state(AppState(Arc::new(app)))
 }

@@ -8,6 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 use tokio::sync::mpsc;
@@ -17,6 +18,8 @@ use crate::row::{Read, Row};
 use crate::tx::Tx;
 use crate::value::Value;
 
+/// How long to wait for another process that writes to the file.
+const BUSY: Duration = Duration::from_secs(10);
 /// Idle read connections kept open.
 const KEPT_READERS: usize = 32;
 /// Transactions that may wait for the writer before callers are held back.
@@ -50,7 +53,7 @@ impl Sqlite {
         }
         let connection = Connection::open(path)?;
         prepare(&connection)?;
-        connection.pragma_update(None, "journal_mode", "WAL")?;
+        use_write_ahead_log(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let (sender, jobs) = mpsc::channel(QUEUE);
@@ -89,8 +92,21 @@ impl Sqlite {
     }
 }
 
+/// When several open a new file together, SQLite refuses this at once instead of waiting.
+fn use_write_ahead_log(connection: &Connection) -> Result<()> {
+    const PAUSE: Duration = Duration::from_millis(10);
+    let mut waited = Duration::ZERO;
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL").map_err(DbError::from) {
+            Err(DbError::Unavailable(_)) if waited < BUSY => std::thread::sleep(PAUSE),
+            outcome => return outcome,
+        }
+        waited += PAUSE;
+    }
+}
+
 fn prepare(connection: &Connection) -> Result<()> {
-    connection.busy_timeout(std::time::Duration::from_secs(10))?;
+    connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
     connection.pragma_update(None, "cache_size", -8_000)?;
     Ok(())
@@ -120,8 +136,8 @@ fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
     }
 }
 
-/// Runs one transaction in a savepoint of its own, undone alone when it fails.
-/// It is not run at all unless there is one: outside of it, its statements would stay one by one.
+/// Runs one transaction in a savepoint of its own, undone alone when it fails. Without a savepoint it
+/// does not run: its statements would be committed one by one.
 fn run(tx: &mut Tx, job: Job, begun: &Result<(), Arc<DbError>>) -> Verdict {
     let begun = begun.clone().and_then(|()| execute(tx.writer(), "SAVEPOINT job"));
     let is_begun = begun.is_ok();

@@ -19,7 +19,8 @@ pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + S
 /// A connection that statements run on.
 pub struct Tx {
     inner: Inner,
-    /// A statement failed. PostgreSQL undoes the whole transaction then, so SQLite has to as well.
+    /// A statement failed. PostgreSQL refuses all others then and undoes the transaction, so SQLite
+    /// has to as well.
     pub(crate) failed: bool,
 }
 
@@ -141,6 +142,7 @@ impl Tx {
                 begun(client, state, postgres::run_statement(client, &sql, params)).await
             }
             Inner::Postgres { client: None, .. } => Err(gone()),
+            Inner::Writer(_) if self.failed => Err(undone()),
             Inner::Writer(connection) => {
                 sqlite::run_statement(connection, &sqlite::placeholders(&sql), params)
             }
@@ -198,6 +200,7 @@ impl Tx {
                 let client = client.as_ref().ok_or_else(gone)?;
                 begun(client, state, postgres::query(client, &sql, params, read)).await
             }
+            Inner::Writer(_) if self.failed => Err(undone()),
             Inner::Writer(connection) => sqlite::query(connection, &sqlite::placeholders(&sql), params, read),
             Inner::Reader { connection, long: false, .. } => sqlite::query(
                 connection.as_ref().ok_or_else(gone)?,
@@ -223,7 +226,7 @@ impl Tx {
     /// by rolling back, without an error; nobody may be told that this was a success.
     pub(crate) fn check(&self) -> latchkey_base::Result<()> {
         match self.failed {
-            true => Err(DbError::failed("a transaction went on after a failed statement").into()),
+            true => Err(undone().into()),
             false => Ok(()),
         }
     }
@@ -277,6 +280,10 @@ async fn begun<T>(
     let (begin, result) = join(client.batch_execute(postgres::BEGIN), statement).await;
     begin?;
     result
+}
+
+fn undone() -> DbError {
+    DbError::failed("a transaction went on after a failed statement")
 }
 
 fn gone() -> DbError {

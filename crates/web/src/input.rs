@@ -79,10 +79,10 @@ pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
         let broken = |_| Error::new(Code::RequestBodyInvalid).saying("The body did not arrive whole.");
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
         length += data.len();
-        match length {
-            _ if length <= max => kept.extend_from_slice(&data),
-            _ if length <= max + EXCESS => kept.clear(),
-            _ => break,
+        if length <= max {
+            kept.extend_from_slice(&data);
+        } else if length > max + EXCESS {
+            break;
         }
     }
     match length <= max {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use latchkey_base::{Error, Result};
-use latchkey_db::{Db, List, Migration, SearchColumn, SearchIndex};
+use latchkey_db::{Db, List, Location, Migration, SearchColumn, SearchIndex};
 
 use crate::support::{Fresh, ITEMS, all, number, on_sqlite, run, texts};
 
@@ -116,6 +116,14 @@ async fn texts_sort_by_their_bytes() {
     assert_eq!(number(&db, "SELECT count(*) FROM items WHERE id > 'AB' AND id < 'aB'").await, 5);
 }
 
+async fn with_instance() -> Fresh {
+    let db = Fresh::with(PRODUCT.as_slice()).await;
+    let sql = "INSERT INTO instances (id, environment, settings, settings_revision, created_at) \
+        VALUES ('i', 'development', '{}', 0, 0)";
+    run(&db, sql, vec![]).await.unwrap();
+    db
+}
+
 async fn add_user(db: &Db, id: &'static str, emails: &'static str, outcome: Result<()>) -> Result<()> {
     let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, banned, emails_folded, \
         phones_folded, wallets_folded, names_folded) VALUES ('i', $1, '{}', 0, 0, FALSE, $2, '', '', '')";
@@ -138,9 +146,7 @@ async fn found(db: &Db, term: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn the_search_index_of_users_follows_every_change() {
-    let db = Fresh::with(PRODUCT.as_slice()).await;
-    let instance = "INSERT INTO instances (id, environment, settings, settings_revision, created_at) VALUES ('i', 'development', '{}', 0, 0)";
-    run(&db, instance, vec![]).await.unwrap();
+    let db = with_instance().await;
     add_user(&db, "user_1", "ada@example.com", Ok(())).await.unwrap();
     assert!(add_user(&db, "user_2", "adam@example.com", Err(Error::internal("undone"))).await.is_err());
     assert_eq!(found(&db, "ada").await, ["user_1"]);
@@ -156,4 +162,21 @@ async fn the_search_index_of_users_follows_every_change() {
     assert_eq!(found(&db, "example").await, ["user_1"]);
     run(&db, "DELETE FROM instances", vec![]).await.unwrap();
     assert!(found(&db, "example").await.is_empty());
+}
+
+#[tokio::test]
+async fn on_sqlite_the_search_index_of_users_survives_a_vacuum() {
+    if !on_sqlite() {
+        return;
+    }
+    let db = with_instance().await;
+    add_user(&db, "user_1", "ada@example.com", Ok(())).await.unwrap();
+    add_user(&db, "user_2", "grace@example.com", Ok(())).await.unwrap();
+    run(&db, "DELETE FROM users WHERE id = 'user_1'", vec![]).await.unwrap();
+    let Location::Sqlite(path) = &db.location else { return };
+    // The index knows rows by their rowid, which a vacuum may only keep.
+    rusqlite::Connection::open(path).unwrap().execute_batch("VACUUM").unwrap();
+    assert_eq!(found(&db, "grace").await, ["user_2"]);
+    add_user(&db, "user_3", "alan@example.com", Ok(())).await.unwrap();
+    assert_eq!(found(&db, "alan").await, ["user_3"]);
 }

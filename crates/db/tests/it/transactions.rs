@@ -68,6 +68,8 @@ async fn a_transaction_that_goes_on_after_a_failed_statement_is_not_acknowledged
         Box::pin(async move {
             tx.run(&[INSERT], &item("b", "x", 2)).await?;
             assert!(tx.run(&[INSERT], &item("a", "x", 3)).await.is_err());
+            assert!(tx.run(&[INSERT], &item("c", "x", 4)).await.is_err(), "it is over");
+            assert!(tx.all(&["SELECT id FROM items"], &[], |row| row.text(0)).await.is_err());
             Ok(())
         })
     });

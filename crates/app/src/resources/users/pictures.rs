@@ -85,9 +85,8 @@ async fn file(request: Request) -> Result<Vec<u8>> {
         let (mut bytes, mut length) = (Vec::new(), 0);
         while let Some(chunk) = part.chunk().await.map_err(|error| unreadable(error.status()))? {
             length += chunk.len();
-            match length <= IMAGE_BYTES {
-                true => bytes.extend_from_slice(&chunk),
-                false => bytes.clear(),
+            if length <= IMAGE_BYTES {
+                bytes.extend_from_slice(&chunk);
             }
         }
         return if length <= IMAGE_BYTES { Ok(bytes) } else { Err(Error::new(Code::ImageTooLarge)) };
