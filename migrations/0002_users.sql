@@ -1,4 +1,5 @@
--- A user is one document and the columns lists filter and order by, written together.
+-- A user is one document and the columns lists filter and order by, written together. `search_folded`
+-- holds every text a user can be found by, a line each.
 CREATE TABLE users (
   instance_id TEXT NOT NULL REFERENCES instances (id) ON DELETE CASCADE,
   id TEXT NOT NULL,
@@ -17,11 +18,11 @@ CREATE TABLE users (
   username_folded TEXT,
   emails_folded TEXT NOT NULL,
   phones_folded TEXT NOT NULL,
-  wallets_folded TEXT NOT NULL,
   names_folded TEXT NOT NULL,
-  CONSTRAINT uq__users__instance_id__id PRIMARY KEY (instance_id, id),
-  CONSTRAINT uq__users__instance_id__external_id UNIQUE (instance_id, external_id)
+  search_folded TEXT NOT NULL,
+  CONSTRAINT uq__users__instance_id__id PRIMARY KEY (instance_id, id)
 );
+CREATE UNIQUE INDEX uq__users__instance_id__external_id ON users (instance_id, external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX ix__users__created_at ON users (instance_id, created_at, id);
 
 -- Who holds which identifier. `claim` is empty for a verified or reserved one, which only one user

@@ -2,6 +2,9 @@
 
 use latchkey_db::Migration;
 
+/// What SQLite's writer does before each commit.
+pub const BEFORE_COMMIT: &str = include_str!("../../../migrations/before_commit.sqlite.sql");
+
 /// Every step.
 pub const ALL: &[Migration] = &[
     Migration {

@@ -3,7 +3,7 @@
 
 use latchkey_base::kinds::{EventId, MessageId, UserId};
 use latchkey_base::{Error, Result};
-use latchkey_db::{Tx, Value};
+use latchkey_db::{Statement, Tx};
 use serde::{Deserialize, Serialize};
 
 use crate::cx::Act;
@@ -13,12 +13,7 @@ const INSERT_EVENT: &str = "INSERT INTO events (instance_id, id, kind, subject_i
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
 
 /// The statement that records an event, for callers that send several statements at once.
-pub fn event(
-    act: &Act,
-    event: Event,
-    subject: &str,
-    data: &impl Serialize,
-) -> Result<(&'static str, Vec<Value>)> {
+pub fn event(act: &Act, event: Event, subject: &str, data: &impl Serialize) -> Result<Statement> {
     let id = EventId::new(act.now, &*act.rng);
     let data = serde_json::to_string(data).map_err(Error::internal)?;
     Ok((

@@ -263,6 +263,7 @@ catalogue! {
     ImageFileMissing = 400 "form_param_missing" "The form has no part named `file`.";
     ImageNotFound = 404 "image_not_found" "There is no such image.";
     ImageTooLarge = 413 "image_too_large" "The image is larger than 10 MB.";
+    LastRequiredIdentificationDeletionFailed = 400 "last_required_identification_deletion_failed" "This is the user's last identification of a kind the instance requires.";
     OauthTokenProviderNotEnabled = 404 "oauth_token_provider_not_enabled" "This provider is not enabled for the instance.";
     PasskeyNotRegistered = 404 "passkey_not_registered" "This user has no such passkey.";
     VerificationAlreadyVerified = 400 "verification_already_verified" "This verification was already accepted.";

@@ -10,9 +10,12 @@ const EMAIL_MAX: usize = 254;
 /// Longest local part (RFC 5321, 4.5.3.1.1).
 const LOCAL_PART_MAX: usize = 64;
 
-/// The form in which two texts are compared: case is forgotten.
+/// The form in which two texts are compared: case is forgotten, letter by letter, so that a part of a
+/// text folds to a part of the folded text. `str::to_lowercase` is no help, because the small form of a
+/// sigma depends on what follows it.
 pub fn fold(text: &str) -> String {
-    text.to_lowercase()
+    let small = text.chars().flat_map(char::to_lowercase);
+    small.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
 }
 
 /// An e-mail address in the form it is stored in, or `None` when it is none.
@@ -36,7 +39,7 @@ pub fn email(text: &str) -> Option<String> {
     let labels: Vec<&str> = domain.split('.').collect();
     let top_is_a_name = labels.last().is_some_and(|label| !label.bytes().all(|byte| byte.is_ascii_digit()));
     let domain_fits = labels.len() >= 2 && labels.iter().all(|label| label_fits(label)) && top_is_a_name;
-    (text.len() <= EMAIL_MAX && local_fits && domain_fits).then(|| fold(text))
+    (text.len() <= EMAIL_MAX && local_fits && domain_fits).then(|| text.to_lowercase())
 }
 
 /// A phone number in E.164 form, or `None`.

@@ -14,7 +14,7 @@ use crate::error::DbError;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::{Sqlite, Verdict};
-use crate::tx::{Body, Tx};
+use crate::tx::{Body, Statement, Tx};
 
 /// Where the data lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,9 @@ pub struct Options {
     pub location: Location,
     /// PostgreSQL connections at most.
     pub connections: usize,
+    /// SQLite only: the statements the writer runs before each commit, once for all transactions that
+    /// share it, to bring search indexes up to date. PostgreSQL's follow by themselves.
+    pub before_commit: &'static str,
 }
 
 const PANICKED: &str = "the transaction panicked";
@@ -65,7 +68,7 @@ impl Db {
     /// Opens the database; a missing SQLite file is made.
     pub fn open(options: &Options) -> Result<Db, DbError> {
         Ok(Db(match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path)?),
+            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, options.before_commit)?),
             Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options.connections)?),
         }))
     }
@@ -90,7 +93,11 @@ impl Db {
 
     async fn reader(&self, long: bool) -> Result<Tx, DbError> {
         match &self.0 {
-            Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), long),
+            Engine::Sqlite(sqlite) if long => {
+                let place = sqlite.long_place().await?;
+                Tx::sqlite_reader(sqlite.clone(), Some(place))
+            }
+            Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), None),
             Engine::Postgres(postgres) => Ok(Tx::postgres_single(postgres.connection().await?)),
         }
     }
@@ -112,6 +119,19 @@ impl Db {
                 let value = outcome?;
                 ended?;
                 Ok(value)
+            }
+        }
+    }
+
+    /// Runs statements in one transaction, in their order; on PostgreSQL in one round trip.
+    pub async fn write_all(&self, statements: Vec<Statement>) -> Result<()> {
+        match &self.0 {
+            Engine::Sqlite(_) => {
+                self.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await
+            }
+            Engine::Postgres(postgres) => {
+                let tx = Tx::postgres_transaction(postgres.connection().await?);
+                Ok(tx.run_and_commit(&statements).await?)
             }
         }
     }

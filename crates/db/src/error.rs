@@ -94,10 +94,15 @@ impl From<tokio_postgres::Error> for DbError {
         // Class 57 is operator intervention (shutdown, cancelled statement), 53 lack of resources, 40
         // a transaction rolled back because of others: none of them is the caller's mistake.
         match ["57", "53", "40", "08"].contains(&&state.code()[..2]) {
-            true => DbError::unavailable(error),
-            false => DbError::failed(error),
+            true => DbError::unavailable(without_values(refusal)),
+            false => DbError::failed(without_values(refusal)),
         }
     }
+}
+
+/// What PostgreSQL says, without the details: they repeat the row they are about, and this is logged.
+fn without_values(refusal: &tokio_postgres::error::DbError) -> String {
+    format!("{} {}: {}", refusal.severity(), refusal.code().code(), refusal.message())
 }
 
 /// Constraints are named `uq__table__column__column`, so the name tells what SQLite's text tells.

@@ -17,8 +17,8 @@ mod value;
 
 pub use db::{Db, Location, Options};
 pub use error::{DbError, Result, unique_violation};
-pub use list::{List, SearchColumn, SearchIndex};
+pub use list::{List, SearchIndex};
 pub use migrate::Migration;
 pub use row::{Read, Row};
-pub use tx::{Body, Tx};
+pub use tx::{Body, Statement, Tx};
 pub use value::Value;

@@ -9,29 +9,24 @@ use crate::row::Read;
 use crate::tx::Tx;
 use crate::value::Value;
 
-/// A column that can be searched for a part of its text.
-#[derive(Clone, Copy)]
-pub struct SearchColumn {
-    /// Its name in SQLite's search table.
-    pub name: &'static str,
-    /// The folded text, as an expression over the main table.
-    pub expression: &'static str,
-}
-
-/// A search index: on SQLite a trigram table beside the main one, on PostgreSQL trigram indexes.
+/// A search index over one folded text of a table: on SQLite a table of trigrams beside it, on
+/// PostgreSQL a trigram index.
 #[derive(Clone, Copy)]
 pub struct SearchIndex {
-    /// SQLite's search table; its rowids are those of `table`.
+    /// SQLite's table of trigrams; its rowids are those of `table`.
     pub index: &'static str,
     /// The main table.
     pub table: &'static str,
+    /// The text, as an expression over the main table.
+    pub text: &'static str,
 }
 
 /// A trigram needs three characters; shorter terms are compared row by row.
 const TRIGRAM: usize = 3;
-/// Each further character of a term costs another look-up in the index (a term of 100,000 took a
-/// minute), so only the first ones are looked up; the hits of a longer term are compared as well.
-const PHRASE: usize = 64;
+/// Looking up more trigrams than this costs more than comparing the hits that are left.
+const LOOKED_UP: usize = 4;
+/// Trigrams are chosen from the first characters of a term; a long one has enough of them there.
+const CHOSEN_FROM: usize = 64;
 /// With more hits than this, walking the list in its order finds a page sooner than sorting all hits.
 const FEW: i64 = 2000;
 /// `IN` lists are padded to these lengths, so that a few prepared statements serve all of them.
@@ -48,7 +43,7 @@ pub struct List {
 enum Condition {
     Plain { text: &'static str, values: Vec<Value> },
     In { before: &'static str, values: Vec<Value>, after: &'static str, first: Vec<Value> },
-    Search { index: SearchIndex, columns: Vec<SearchColumn>, term: String },
+    Search { index: SearchIndex, within: Option<&'static str>, term: String },
 }
 
 impl List {
@@ -86,10 +81,11 @@ impl List {
         self
     }
 
-    /// Keeps rows where one of `columns` contains `term`, which must be folded.
-    pub fn search(mut self, index: SearchIndex, columns: &[SearchColumn], term: Option<String>) -> List {
+    /// Keeps rows whose indexed text contains `term`, which must be folded; with `within`, rows where
+    /// that part of the text does.
+    pub fn search(mut self, index: SearchIndex, within: Option<&'static str>, term: Option<String>) -> List {
         if let Some(term) = term {
-            self.conditions.push(Condition::Search { index, columns: columns.to_vec(), term });
+            self.conditions.push(Condition::Search { index, within, term });
         }
         self
     }
@@ -130,13 +126,11 @@ impl List {
     /// "collect the hits and sort them" and "walk in order and compare". PostgreSQL has statistics.
     async fn order_is_cheaper(&self, tx: &mut Tx) -> Result<bool> {
         for condition in &self.conditions {
-            let Condition::Search { index, columns, term } = condition else { continue };
-            if !tx.is_sqlite() || term.chars().count() < TRIGRAM {
-                continue;
-            }
+            let Condition::Search { index, term, .. } = condition else { continue };
+            let Some(trigrams) = trigrams(term).filter(|_| tx.is_sqlite()) else { continue };
             let sql =
                 format!("SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH $1 LIMIT $2)", index.index);
-            let params = [full_text(columns, term).into(), (FEW + 1).into()];
+            let params = [trigrams.into(), (FEW + 1).into()];
             let hits = tx.query(sql, &params, |row| row.int(0)).await?;
             if hits.first().is_none_or(|&hits| hits <= FEW) {
                 return Ok(false);
@@ -163,8 +157,8 @@ impl List {
                     let marks = vec!["?"; length].join(",");
                     push(&mut sql, &mut params, &format!(" ({marks}){after})"), &padded);
                 }
-                Condition::Search { index, columns, term } => {
-                    push_search(&mut sql, &mut params, (index, columns, term), use_index, sqlite);
+                Condition::Search { index, within, term } => {
+                    push_search(&mut sql, &mut params, (index, *within, term), use_index, sqlite);
                 }
             }
         }
@@ -198,34 +192,49 @@ fn push(sql: &mut String, params: &mut Vec<Value>, text: &str, values: &[Value])
 fn push_search(
     sql: &mut String,
     params: &mut Vec<Value>,
-    (index, columns, term): (&SearchIndex, &[SearchColumn], &str),
+    (index, within, term): (&SearchIndex, Option<&'static str>, &str),
     use_index: bool,
     sqlite: bool,
 ) {
-    if use_index && term.chars().count() >= TRIGRAM {
-        let text =
-            format!("{0}.rowid IN (SELECT rowid FROM {1} WHERE {1} MATCH ?)", index.table, index.index);
-        push(sql, params, &text, &[full_text(columns, term).into()]);
-        if term.chars().count() <= PHRASE {
-            return;
+    if !sqlite {
+        // The index is over the whole text, so that is asked for too when only a part counts.
+        push(sql, params, &format!("{} LIKE ? ESCAPE '\\'", index.text), &[pattern(term).into()]);
+        if let Some(part) = within {
+            push(sql, params, &format!(" AND {part} LIKE ? ESCAPE '\\'"), &[pattern(term).into()]);
         }
-        sql.push_str(" AND ");
+        return;
     }
-    let comparison = |column: &SearchColumn| match sqlite {
-        true => format!("instr({}, ?) > 0", column.expression),
-        false => format!("{} LIKE ? ESCAPE '\\'", column.expression),
-    };
-    let needle: Value = if sqlite { term.into() } else { pattern(term).into() };
-    let text = columns.iter().map(comparison).collect::<Vec<_>>().join(" OR ");
-    push(sql, params, &format!("({text})"), &vec![needle; columns.len()]);
+    if let Some(trigrams) = trigrams(term).filter(|_| use_index) {
+        let text =
+            format!("{0}.rowid IN (SELECT rowid FROM {1} WHERE {1} MATCH ?) AND ", index.table, index.index);
+        push(sql, params, &text, &[trigrams.into()]);
+    }
+    push(sql, params, &format!("instr({}, ?) > 0", within.unwrap_or(index.text)), &[term.into()]);
 }
 
-/// The full-text query for "one of these columns contains the beginning of this": a quoted phrase, so
-/// nothing in the term is an operator.
-fn full_text(columns: &[SearchColumn], term: &str) -> String {
-    let names = columns.iter().map(|column| column.name).collect::<Vec<_>>().join(" ");
-    let start: String = term.chars().take(PHRASE).collect();
-    format!("{{{names}}} : \"{}\"", start.replace('"', "\"\""))
+/// The full-text query for "contains these trigrams of the term", each quoted so that nothing in it is
+/// an operator; nothing when the term is too short. The rarest are chosen, as far as letters tell.
+fn trigrams(term: &str) -> Option<String> {
+    let letters: Vec<char> = term.chars().take(CHOSEN_FROM).collect();
+    let mut ranked: Vec<&[char]> = letters.windows(TRIGRAM).collect();
+    ranked
+        .sort_by_key(|trigram| std::cmp::Reverse(trigram.iter().map(|&letter| rarity(letter)).sum::<u32>()));
+    ranked.dedup();
+    let quoted =
+        |trigram: &&[char]| format!("\"{}\"", String::from_iter(trigram.iter()).replace('"', "\"\""));
+    let chosen: Vec<String> = ranked.iter().take(LOOKED_UP).map(quoted).collect();
+    (!chosen.is_empty()).then(|| chosen.join(" AND "))
+}
+
+/// How much a character tells two texts apart.
+fn rarity(letter: char) -> u32 {
+    match letter {
+        '@' | '.' | '\n' | ' ' => 0,
+        'a' | 'c' | 'e' | 'i' | 'l' | 'm' | 'n' | 'o' | 'r' | 's' | 't' => 1,
+        'a'..='z' => 2,
+        '0'..='9' => 3,
+        _ => 4,
+    }
 }
 
 /// The `LIKE` pattern for "contains this", with its wildcards made literal.

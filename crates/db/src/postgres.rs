@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
-use futures_util::future::try_join_all;
+use futures_util::future::{join, join_all};
 use rustls::{ClientConfig, RootCertStore};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Config, SslMode};
@@ -13,6 +13,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::error::{DbError, Result};
 use crate::row::{Read, Row};
+use crate::tx::Statement;
 use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
@@ -87,20 +88,45 @@ pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) 
     Ok(client.execute(&statement, &as_sql(params)).await?)
 }
 
-/// Runs statements in their order, sent together.
-pub(crate) async fn run_statements(client: &Object, statements: &[(&str, Vec<Value>)]) -> Result<()> {
-    // All are prepared before the first is sent: one that waits for that would be overtaken by those
-    // that were prepared earlier.
+/// Runs statements in their order, in one round trip.
+pub(crate) async fn run_statements(client: &Object, statements: &[Statement]) -> Result<()> {
+    let prepared = prepare_all(client, statements).await?;
+    first_error(join_all(sent(client, &prepared, statements)).await)
+}
+
+/// Runs statements and commits, in one round trip. The outer result tells whether the transaction has
+/// ended, the inner one whether it was committed: after a failed statement PostgreSQL answers the
+/// commit by rolling back.
+pub(crate) async fn run_and_commit(client: &Object, statements: &[Statement]) -> Result<Result<()>> {
+    let prepared = prepare_all(client, statements).await?;
+    let all = join_all(sent(client, &prepared, statements));
+    let (outcomes, committed) = join(all, client.batch_execute("COMMIT")).await;
+    committed?;
+    Ok(first_error(outcomes))
+}
+
+/// All are prepared before the first is sent: one that waits for that would be overtaken by those that
+/// were prepared earlier.
+async fn prepare_all(client: &Object, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
     let mut prepared = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         prepared.push(client.prepare_cached(sql).await?);
     }
-    let sent = prepared
-        .iter()
-        .zip(statements)
-        .map(|(statement, (_, params))| async move { client.execute(statement, &as_sql(params)).await });
-    try_join_all(sent).await?;
-    Ok(())
+    Ok(prepared)
+}
+
+fn sent<'a>(
+    client: &'a Object,
+    prepared: &'a [tokio_postgres::Statement],
+    statements: &'a [Statement],
+) -> impl Iterator<Item = impl Future<Output = Result<u64, tokio_postgres::Error>> + 'a> + 'a {
+    let pairs = prepared.iter().zip(statements);
+    pairs.map(move |(statement, (_, params))| async move { client.execute(statement, &as_sql(params)).await })
+}
+
+/// The statement that failed first is the reason; those after it only say that the transaction is over.
+fn first_error(outcomes: Vec<Result<u64, tokio_postgres::Error>>) -> Result<()> {
+    outcomes.into_iter().try_for_each(|outcome| outcome.map(|_| ()).map_err(DbError::from))
 }
 
 fn as_sql(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {

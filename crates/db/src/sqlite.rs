@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use rusqlite::{CachedStatement, Connection, OpenFlags};
-use tokio::sync::mpsc;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::error::{DbError, Result};
 use crate::row::{Read, Row};
@@ -21,7 +21,9 @@ use crate::value::Value;
 /// How long to wait for another process that writes to the file.
 const BUSY: Duration = Duration::from_secs(10);
 /// Idle read connections kept open.
-const KEPT_READERS: usize = 32;
+const KEPT_READERS: usize = 8;
+/// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
+const LONG_READS: usize = 4;
 /// Transactions that may wait for the writer before callers are held back.
 const QUEUE: usize = 1024;
 /// Transactions that share one commit at most, so that the first does not wait for ever.
@@ -33,6 +35,7 @@ const STATEMENTS: usize = 256;
 pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
+    long: Arc<Semaphore>,
     writer: mpsc::Sender<Job>,
 }
 
@@ -47,7 +50,7 @@ pub(crate) struct Verdict {
 }
 
 impl Sqlite {
-    pub(crate) fn open(path: &Path) -> Result<Arc<Sqlite>> {
+    pub(crate) fn open(path: &Path, before_commit: &'static str) -> Result<Arc<Sqlite>> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder).map_err(DbError::failed)?;
         }
@@ -56,12 +59,14 @@ impl Sqlite {
         use_write_ahead_log(&connection)?;
         connection.pragma_update(None, "synchronous", "FULL")?;
         connection.pragma_update(None, "foreign_keys", true)?;
+        let before_commit: Vec<&str> = before_commit.split_terminator(";\n").collect();
         let (sender, jobs) = mpsc::channel(QUEUE);
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write_loop(connection, jobs))
+            .spawn(move || write_loop(connection, jobs, &before_commit))
             .map_err(DbError::failed)?;
-        Ok(Arc::new(Sqlite { path: path.to_owned(), readers: Mutex::default(), writer: sender }))
+        let long = Arc::new(Semaphore::new(LONG_READS));
+        Ok(Arc::new(Sqlite { path: path.to_owned(), readers: Mutex::default(), long, writer: sender }))
     }
 
     /// A read-only connection: an idle one, or a new one.
@@ -86,6 +91,11 @@ impl Sqlite {
         }
     }
 
+    /// A place among the long reads; waits for one.
+    pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
+        self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
+    }
+
     /// Hands a transaction to the writer; waits while its queue is full.
     pub(crate) async fn submit(&self, job: Job) -> Result<()> {
         self.writer.send(job).await.map_err(|_| DbError::unavailable("the writer has stopped"))
@@ -108,12 +118,12 @@ fn use_write_ahead_log(connection: &Connection) -> Result<()> {
 fn prepare(connection: &Connection) -> Result<()> {
     connection.busy_timeout(BUSY)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS);
-    connection.pragma_update(None, "cache_size", -8_000)?;
+    connection.pragma_update(None, "cache_size", -4_000)?;
     Ok(())
 }
 
 /// Runs transactions until every sender is gone.
-fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
+fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>, before_commit: &[&str]) {
     let mut tx = Tx::sqlite_writer(connection);
     while let Some(first) = jobs.blocking_recv() {
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
@@ -126,7 +136,7 @@ fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
         {
             verdicts.push(run(&mut tx, job, &begun));
         }
-        let committed = begun.and_then(|()| execute(tx.writer(), "COMMIT")).inspect_err(|_| {
+        let committed = begun.and_then(|()| commit(tx.writer(), before_commit)).inspect_err(|_| {
             // A failed commit (a full disk, say) leaves the transaction open; nothing of it may stay.
             let _ = execute(tx.writer(), "ROLLBACK");
         });
@@ -134,6 +144,11 @@ fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>) {
             (verdict.acknowledge)(committed.clone());
         }
     }
+}
+
+fn commit(connection: &Connection, before: &[&str]) -> Result<(), Arc<DbError>> {
+    before.iter().try_for_each(|sql| execute(connection, sql))?;
+    execute(connection, "COMMIT")
 }
 
 /// Runs one transaction in a savepoint of its own, undone alone when it fails. Without a savepoint it

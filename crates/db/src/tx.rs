@@ -6,6 +6,7 @@ use std::sync::Arc;
 use deadpool_postgres::Object;
 use futures_util::future::join;
 use rusqlite::Connection;
+use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::{DbError, Result};
 use crate::row::Read;
@@ -15,6 +16,9 @@ use crate::{postgres, sqlite};
 
 /// The work of a transaction. It may await nothing but the database: on SQLite it is polled once.
 pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + Send + 'a>>;
+
+/// A statement and its parameters.
+pub type Statement = (&'static str, Vec<Value>);
 
 /// A connection that statements run on.
 pub struct Tx {
@@ -27,8 +31,9 @@ pub struct Tx {
 enum Inner {
     /// The writer thread's connection.
     Writer(Connection),
-    /// A read connection, given back when dropped. `long`: statements run off the calling thread.
-    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: bool },
+    /// A read connection, given back when dropped. With a place among the long reads, statements run
+    /// off the calling thread.
+    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit> },
     /// A pooled PostgreSQL connection, inside a transaction or not.
     Postgres { client: Option<Object>, state: State },
 }
@@ -49,7 +54,7 @@ impl Tx {
         Tx::new(Inner::Writer(connection))
     }
 
-    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: bool) -> Result<Tx> {
+    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit>) -> Result<Tx> {
         let connection = Some(home.reader()?);
         Ok(Tx::new(Inner::Reader { connection, home, long }))
     }
@@ -153,7 +158,7 @@ impl Tx {
     }
 
     /// Runs statements in their order; on PostgreSQL in one round trip.
-    pub async fn run_many(&mut self, statements: Vec<(&'static str, Vec<Value>)>) -> Result<()> {
+    pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
         if let Inner::Postgres { client: Some(client), state } = &mut self.inner {
             let outcome = begun(client, state, postgres::run_statements(client, &statements)).await;
             self.failed |= outcome.is_err();
@@ -163,6 +168,14 @@ impl Tx {
             self.run(&[sql], &params).await?;
         }
         Ok(())
+    }
+
+    /// Begins, runs statements and commits, all in one round trip.
+    pub(crate) async fn run_and_commit(mut self, statements: &[Statement]) -> Result<()> {
+        let Inner::Postgres { client: Some(client), state } = &mut self.inner else { return Err(gone()) };
+        let committed = begun(client, state, postgres::run_and_commit(client, statements)).await?;
+        *state = State::Single;
+        committed
     }
 
     /// Runs a whole script without parameters; for migrations.
@@ -202,13 +215,13 @@ impl Tx {
             }
             Inner::Writer(_) if self.failed => Err(undone()),
             Inner::Writer(connection) => sqlite::query(connection, &sqlite::placeholders(&sql), params, read),
-            Inner::Reader { connection, long: false, .. } => sqlite::query(
+            Inner::Reader { connection, long: None, .. } => sqlite::query(
                 connection.as_ref().ok_or_else(gone)?,
                 &sqlite::placeholders(&sql),
                 params,
                 read,
             ),
-            Inner::Reader { connection, long: true, .. } => {
+            Inner::Reader { connection, long: Some(_), .. } => {
                 let owned = connection.take().ok_or_else(gone)?;
                 let params = params.to_vec();
                 let work = move || {

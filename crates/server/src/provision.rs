@@ -37,7 +37,11 @@ impl Storage {
     /// Opens and migrates the database the configuration names.
     pub(crate) async fn open(config: &Config) -> Result<Storage, Failure> {
         files::make_data_dir(&config.data_dir)?;
-        let options = Options { location: config.database.clone(), connections: config.database_connections };
+        let options = Options {
+            location: config.database.clone(),
+            connections: config.database_connections,
+            before_commit: migrations::BEFORE_COMMIT,
+        };
         let db = Db::open(&options).map_err(|error| unusable(&chain(&error)))?;
         let applied = db.migrate(migrations::ALL).await.map_err(|error| {
             unusable(&error.cause().map_or_else(|| error.to_string(), |cause| chain(cause)))

@@ -1,6 +1,7 @@
 //! A fresh database for each test: a SQLite file, or a copy of a migrated PostgreSQL template when
 //! `TEST_DATABASE_URL` names a cluster.
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use latchkey_app::migrations;
@@ -33,13 +34,20 @@ pub(crate) async fn fresh() -> Database {
             Database { db: open(&location), location, _folder: None }
         }
         None => {
-            let folder = TempDir::new().unwrap();
+            let folder = TempDir::new_in(scratch()).unwrap();
             let location = Location::Sqlite(folder.path().join("test.db"));
             let db = open(&location);
             db.migrate(migrations::ALL).await.unwrap();
             Database { db, location, _folder: Some(folder) }
         }
     }
+}
+
+/// A place in memory where there is one: these tests are not about the disk, and would wait for it
+/// thousands of times.
+fn scratch() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
 }
 
 async fn make_template(cluster: &str) -> String {
@@ -53,7 +61,12 @@ async fn make_template(cluster: &str) -> String {
 }
 
 fn open(location: &Location) -> Db {
-    Db::open(&Options { location: location.clone(), connections: 4 }).unwrap()
+    Db::open(&Options {
+        location: location.clone(),
+        connections: 4,
+        before_commit: migrations::BEFORE_COMMIT,
+    })
+    .unwrap()
 }
 
 /// A template cannot be copied while somebody is connected to it, and a closed connection takes a

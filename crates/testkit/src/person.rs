@@ -40,7 +40,7 @@ pub struct Person {
     pub password: String,
     /// The secret of the authenticator app.
     pub totp_secret: Vec<u8>,
-    /// An unused backup code.
+    /// An unused backup code, one of two.
     pub backup_code: String,
 }
 
@@ -59,7 +59,7 @@ impl TestServer {
             "password_digest": hex(&sha256(password.as_bytes())),
             "password_hasher": "sha256",
             "totp_secret": latchkey_jose::totp::base32_encode(&totp_secret),
-            "backup_codes": [backup_code],
+            "backup_codes": [backup_code, format!("spare-{number:04}")],
         });
         let made = self.call(Some(tenant), "POST", "/v1/users", Some(body)).await.ok();
         let user = text(&made["id"]);

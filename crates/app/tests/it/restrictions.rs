@@ -51,7 +51,10 @@ async fn several_users_are_banned_and_answered_in_the_order_asked() {
     for (action, banned) in [("ban", true), ("unban", false)] {
         let answer = t.post(&format!("/v1/users/{action}"), json!({"user_ids": asked})).await.ok();
         let users = answer.as_array().unwrap();
-        assert_eq!(users.iter().map(|user| user["id"].clone()).collect::<Vec<_>>(), *asked.as_array().unwrap());
+        assert_eq!(
+            users.iter().map(|user| user["id"].clone()).collect::<Vec<_>>(),
+            *asked.as_array().unwrap()
+        );
         assert!(users.iter().all(|user| user["banned"] == banned));
         assert_eq!(t.shown(&ids[0]).await["banned"], banned);
         assert_eq!(t.shown(&ids[1]).await["banned"], false);
@@ -69,7 +72,11 @@ async fn fifty_users_are_banned_at_once_and_not_one_more() {
         assert_eq!(t.post(&path, json!({"user_ids": ids[..50]})).await.ok().as_array().unwrap().len(), 50);
         t.post(&path, json!({"user_ids": []})).await.is_problem(422, "form_param_value_invalid", "user_ids");
         t.post(&path, json!({})).await.is_problem(422, "form_param_missing", "user_ids");
-        t.post(&path, json!({"user_ids": "user_1"})).await.is_problem(422, "form_param_type_invalid", "user_ids");
+        t.post(&path, json!({"user_ids": "user_1"})).await.is_problem(
+            422,
+            "form_param_type_invalid",
+            "user_ids",
+        );
     }
 }
 
@@ -155,15 +162,19 @@ async fn nobody_is_locked_where_lockout_is_switched_off() {
     for action in ["lock", "unlock"] {
         t.post(&format!("/v1/users/{id}/{action}"), json!({})).await.is_error(403, "feature_not_enabled");
     }
-    t.post("/v1/users", json!({"username": "locked_one", "locked": true})).await.is_error(403, "feature_not_enabled");
+    t.post("/v1/users", json!({"username": "locked_one", "locked": true}))
+        .await
+        .is_error(403, "feature_not_enabled");
     assert_eq!(t.user(json!({"username": "free_one", "locked": false})).await["locked"], false);
 }
 
 #[tokio::test]
 async fn lock_follows_the_duration_of_its_own_instance() {
     let t = TestServer::start().await;
-    let settings =
-        Settings { lockout: Lockout { duration_minutes: Some(5), ..Lockout::default() }, ..Settings::default() };
+    let settings = Settings {
+        lockout: Lockout { duration_minutes: Some(5), ..Lockout::default() },
+        ..Settings::default()
+    };
     let tenant = t.new_tenant(Development, settings).await;
     let body = json!({"username": "ada_l", "locked": true});
     let user = t.call(Some(&tenant), "POST", "/v1/users", Some(body.clone())).await.ok();

@@ -140,9 +140,24 @@ async fn searches_are_ordered_and_paged_like_any_list() {
 #[tokio::test]
 async fn characters_with_a_meaning_elsewhere_mean_themselves() {
     let t = TestServer::start().await;
-    for (number, name) in ["100% sure", "100 sure", "a_b_c", "aXbXc", r"back\slash", "say \"hi\"", "it's", "a*b", "NEAR(x y)", "--; DROP", "{names} : x", "^caret", "日本語の名前", "Ωmega"]
-        .into_iter()
-        .enumerate()
+    for (number, name) in [
+        "100% sure",
+        "100 sure",
+        "a_b_c",
+        "aXbXc",
+        r"back\slash",
+        "say \"hi\"",
+        "it's",
+        "a*b",
+        "NEAR(x y)",
+        "--; DROP",
+        "{names} : x",
+        "^caret",
+        "日本語の名前",
+        "Ωmega",
+    ]
+    .into_iter()
+    .enumerate()
     {
         t.user(json!({"external_id": name, "username": format!("user-{number}"), "first_name": name})).await;
         t.clock.advance_ms(1000);
@@ -196,9 +211,11 @@ async fn case_is_forgotten_wherever_the_term_ends() {
 async fn many_hits_are_found_like_few() {
     // More hits than the engine sorts at once take another way through the list.
     let t = TestServer::start().await;
-    let user = t.user(json!({"external_id": "needle", "username": "user-0", "first_name": "Common Needle"})).await;
-    let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, banned, external_id, emails_folded, phones_folded, wallets_folded, names_folded) \
-               SELECT instance_id, $2, document, $4, updated_at, banned, $3, emails_folded, phones_folded, wallets_folded, $5 FROM users WHERE id = $1";
+    let user =
+        t.user(json!({"external_id": "needle", "username": "user-0", "first_name": "Common Needle"})).await;
+    let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, banned, external_id, emails_folded, \
+               phones_folded, names_folded, search_folded) \
+               SELECT instance_id, $2, document, $4, updated_at, banned, $3, '', '', $5, $5 FROM users WHERE id = $1";
     let rows: Vec<_> = (0..2100)
         .map(|number| {
             let id = format!("user_{number:027}");

@@ -121,7 +121,11 @@ async fn each_wrong_field_is_refused_and_nothing_is_changed() {
         (json!({"external_id": "x".repeat(256)}), "form_param_max_length_exceeded", "external_id"),
         (json!({"created_at": "2027-01-01T00:00:00Z"}), "form_disallow_future_date", "created_at"),
         (json!({"created_at": "now"}), "form_param_invalid_time", "created_at"),
-        (json!({"legal_accepted_at": "2027-01-01T00:00:00Z"}), "form_disallow_future_date", "legal_accepted_at"),
+        (
+            json!({"legal_accepted_at": "2027-01-01T00:00:00Z"}),
+            "form_disallow_future_date",
+            "legal_accepted_at",
+        ),
         (json!({"create_organizations_limit": -1}), "form_param_value_invalid", "create_organizations_limit"),
         (json!({"totp_secret": "1"}), "invalid_totp_secret_code", "totp_secret"),
         (json!({"backup_codes": ["1"]}), "form_param_format_invalid", "backup_codes"),
@@ -129,7 +133,11 @@ async fn each_wrong_field_is_refused_and_nothing_is_changed() {
         (json!({"password_digest": null}), "form_param_nil", "password_digest"),
         (json!({"password": "short"}), "form_password_length_too_short", "password"),
         (json!({"skip_password_checks": true}), "form_conditional_param_missing", "skip_password_checks"),
-        (json!({"sign_out_of_other_sessions": true}), "form_conditional_param_missing", "sign_out_of_other_sessions"),
+        (
+            json!({"sign_out_of_other_sessions": true}),
+            "form_conditional_param_missing",
+            "sign_out_of_other_sessions",
+        ),
         (json!({"email_address": ["new@example.com"]}), "form_param_unknown", "email_address"),
         (json!({"banned": true}), "form_param_unknown", "banned"),
         (json!({"primary_email_address_id": ""}), "form_resource_not_found", "primary_email_address_id"),
@@ -155,7 +163,11 @@ async fn usernames_and_external_ids_of_others_are_taken() {
     let t = TestServer::start().await;
     ada(&t).await;
     let user = t.user(json!({"username": "charles", "external_id": "crm-1"})).await;
-    t.patch(&path(&user), json!({"username": "ADA_L"})).await.is_problem(422, "form_identifier_exists", "username");
+    t.patch(&path(&user), json!({"username": "ADA_L"})).await.is_problem(
+        422,
+        "form_identifier_exists",
+        "username",
+    );
     t.patch(&path(&user), json!({"external_id": "crm-7"})).await.is_problem(
         422,
         "form_identifier_exists",
@@ -181,9 +193,23 @@ async fn the_last_identification_cannot_be_removed_by_clearing_the_username() {
     let t = TestServer::start().await;
     let user = t.user(json!({"username": "ada_l"})).await;
     for nothing in [Value::Null, json!("")] {
-        t.patch(&path(&user), json!({"username": nothing})).await.is_problem(422, "form_param_nil", "username");
+        t.patch(&path(&user), json!({"username": nothing})).await.is_problem(
+            422,
+            "form_param_nil",
+            "username",
+        );
     }
     assert_eq!(t.shown(user["id"].as_str().unwrap()).await, user);
+}
+
+#[tokio::test]
+async fn a_required_username_cannot_be_removed() {
+    let mut settings = Settings::default();
+    settings.attributes.username = Attribute { enabled: true, required: true };
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let user = ada(&t).await;
+    t.patch(&path(&user), json!({"username": null})).await.is_problem(422, "form_param_nil", "username");
+    t.patch(&path(&user), json!({"username": "countess"})).await.ok();
 }
 
 #[tokio::test]
@@ -212,15 +238,22 @@ async fn primary_identifiers_must_be_verified_ones_of_the_user() {
         }
     }
     let id = user["id"].as_str().unwrap();
-    let address = t.post("/v1/email_addresses", json!({"user_id": id, "email_address": "new@example.com"})).await.ok();
+    let address =
+        t.post("/v1/email_addresses", json!({"user_id": id, "email_address": "new@example.com"})).await.ok();
     let body = json!({"primary_email_address_id": address["id"]});
-    t.patch(&path(&user), body.clone()).await.is_problem(422, "form_verification_needed", "primary_email_address_id");
+    t.patch(&path(&user), body.clone()).await.is_problem(
+        422,
+        "form_verification_needed",
+        "primary_email_address_id",
+    );
     let address_path = format!("/v1/email_addresses/{}", address["id"].as_str().unwrap());
     t.patch(&address_path, json!({"verified": true})).await.ok();
     assert_eq!(t.patch(&path(&user), body).await.ok()["primary_email_address_id"], address["id"]);
     // A number is no address, though it belongs to the user.
     let number = &user["phone_numbers"][0]["id"];
-    t.patch(&path(&user), json!({"primary_email_address_id": number})).await.is_error(422, "form_resource_not_found");
+    t.patch(&path(&user), json!({"primary_email_address_id": number}))
+        .await
+        .is_error(422, "form_resource_not_found");
 }
 
 #[tokio::test]
@@ -243,7 +276,8 @@ async fn previous_primary_address_is_told_only_when_asked_and_when_it_changes() 
     let (first, second) = (&user["email_addresses"][0]["id"], &user["email_addresses"][1]["id"]);
     t.patch(&path(&user), json!({"primary_email_address_id": second})).await.ok();
     assert_eq!(t.inbox().await.len(), 0);
-    let notify = |id: &Value| json!({"primary_email_address_id": id, "notify_primary_email_address_changed": true});
+    let notify =
+        |id: &Value| json!({"primary_email_address_id": id, "notify_primary_email_address_changed": true});
     t.patch(&path(&user), notify(second)).await.ok();
     assert_eq!(t.inbox().await.len(), 0);
     t.patch(&path(&user), notify(first)).await.ok();
@@ -253,7 +287,9 @@ async fn previous_primary_address_is_told_only_when_asked_and_when_it_changes() 
         (&inbox[0]["to"], &inbox[0]["slug"]),
         (&json!("countess@example.com"), &json!("primary_email_address_changed"))
     );
-    t.patch(&path(&user), json!({"first_name": "A", "notify_primary_email_address_changed": true})).await.ok();
+    t.patch(&path(&user), json!({"first_name": "A", "notify_primary_email_address_changed": true}))
+        .await
+        .ok();
     assert_eq!(t.inbox().await.len(), 1);
 }
 
@@ -344,7 +380,8 @@ async fn metadata_is_replaced_here_in_older_versions() {
             "form_param_exceeds_allowed_size",
             "private_metadata",
         );
-        let cleared = t.call_version(version, "PATCH", &path(&user), Some(json!({"public_metadata": {}}))).await.ok();
+        let cleared =
+            t.call_version(version, "PATCH", &path(&user), Some(json!({"public_metadata": {}}))).await.ok();
         assert_eq!(cleared["public_metadata"], json!({}));
     }
 }

@@ -42,8 +42,14 @@ async fn contacts(t: &TestServer, name: &str, address: &str, number: &str) -> [C
     let phone = json!({"user_id": user["id"], "phone_number": number});
     let phone = t.post("/v1/phone_numbers", phone).await.ok();
     [
-        Contact { path: format!("/v1/email_addresses/{}", email["id"].as_str().unwrap()), value: address.into() },
-        Contact { path: format!("/v1/phone_numbers/{}", phone["id"].as_str().unwrap()), value: number.into() },
+        Contact {
+            path: format!("/v1/email_addresses/{}", email["id"].as_str().unwrap()),
+            value: address.into(),
+        },
+        Contact {
+            path: format!("/v1/phone_numbers/{}", phone["id"].as_str().unwrap()),
+            value: number.into(),
+        },
     ]
 }
 
@@ -62,8 +68,11 @@ fn state(answer: &Value) -> (&str, i64) {
 #[tokio::test]
 async fn the_right_code_verifies() {
     let t = TestServer::start().await;
-    for (contact, strategy, channel) in
-        real(&t).await.into_iter().zip([("email_code", Value::Null), ("phone_code", json!("sms"))]).map(|(c, (s, h))| (c, s, h))
+    for (contact, strategy, channel) in real(&t)
+        .await
+        .into_iter()
+        .zip([("email_code", Value::Null), ("phone_code", json!("sms"))])
+        .map(|(c, (s, h))| (c, s, h))
     {
         let prepared = contact.prepare(&t).await.ok();
         let expected = json!({
@@ -241,7 +250,9 @@ async fn a_code_for_an_address_claimed_meanwhile_changes_nothing() {
 async fn reserved_addresses_are_verified_by_code() {
     let t = TestServer::start().await;
     let user = t
-        .user(json!({"email_address": ["a@example.com"], "email_address_identification_status": ["reserved"]}))
+        .user(
+            json!({"email_address": ["a@example.com"], "email_address_identification_status": ["reserved"]}),
+        )
         .await;
     let address = user["email_addresses"][0]["id"].as_str().unwrap();
     let contact = Contact { path: format!("/v1/email_addresses/{address}"), value: "a@example.com".into() };
@@ -249,7 +260,10 @@ async fn reserved_addresses_are_verified_by_code() {
     let code = contact.code(&t).await;
     contact.attempt(&t, &prepared, &code).await.ok();
     let shown = contact.shown(&t).await;
-    assert_eq!((&shown["reserved"], &shown["verification"]["strategy"]), (&json!(false), &json!("email_code")));
+    assert_eq!(
+        (&shown["reserved"], &shown["verification"]["strategy"]),
+        (&json!(false), &json!("email_code"))
+    );
 }
 
 #[tokio::test]
@@ -260,7 +274,12 @@ async fn test_identifiers_receive_nothing_and_have_a_known_code() {
     for contact in plain.into_iter().chain(numbered) {
         let prepared = contact.prepare(&t).await.ok();
         assert_eq!(contact.attempt(&t, &prepared, "000000").await.ok()["status"], "unverified");
-        assert_eq!(contact.attempt(&t, &prepared, "424242").await.ok()["status"], "verified", "{}", contact.value);
+        assert_eq!(
+            contact.attempt(&t, &prepared, "424242").await.ok()["status"],
+            "verified",
+            "{}",
+            contact.value
+        );
     }
     assert_eq!(t.inbox().await, [Value::Null; 0]);
 }
@@ -285,7 +304,8 @@ async fn production_instances_have_no_known_code() {
         ("email_addresses", "email_address", "ada+clerk_test@example.com"),
         ("phone_numbers", "phone_number", "+14155550123"),
     ] {
-        let contact = production("POST", &format!("/v1/{list}"), json!({"user_id": user["id"], field: value})).await;
+        let contact =
+            production("POST", &format!("/v1/{list}"), json!({"user_id": user["id"], field: value})).await;
         let path = format!("/v1/{list}/{}", contact["id"].as_str().unwrap());
         let prepared = production("POST", &format!("{path}/prepare_verification"), json!({})).await;
         let body = json!({"verification_id": prepared["id"], "code": "424242"});

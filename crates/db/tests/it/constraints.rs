@@ -90,7 +90,7 @@ async fn on_conflict_do_nothing_leaves_the_transaction_usable() {
 
 async fn add_user(db: &Db, id: &str, external_id: &str) -> Result<u64> {
     let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, banned, external_id, \
-        emails_folded, phones_folded, wallets_folded, names_folded) VALUES ('i', $1, '{}', 0, 0, FALSE, $2, '', '', '', '')";
+        emails_folded, phones_folded, names_folded, search_folded) VALUES ('i', $1, '{}', 0, 0, FALSE, $2, '', '', '', '')";
     run(db, sql, vec![id.into(), external_id.into()]).await
 }
 

@@ -1,7 +1,7 @@
 //! Search finds exactly the rows that contain the term, whatever characters it is made of.
 
 use latchkey_base::text::fold;
-use latchkey_db::{Db, List, Migration, SearchColumn, SearchIndex, Tx};
+use latchkey_db::{Db, List, Migration, SearchIndex, Tx};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -15,45 +15,49 @@ pub(crate) const TEXTS: &[Migration] = &[Migration {
     common: "CREATE TABLE texts (
   id TEXT NOT NULL PRIMARY KEY,
   body_folded TEXT NOT NULL,
-  title_folded TEXT
+  search_folded TEXT NOT NULL
 );
 ",
     sqlite: "CREATE VIRTUAL TABLE texts_search USING fts5(
-  body, title, content='', contentless_delete=1, tokenize='trigram case_sensitive 1'
+  text, content='', contentless_delete=1, detail=none, tokenize='trigram case_sensitive 1'
 );
 CREATE TRIGGER texts_search_insert AFTER INSERT ON texts BEGIN
-  INSERT INTO texts_search (rowid, body, title) VALUES (new.rowid, new.body_folded, new.title_folded);
+  INSERT INTO texts_search (rowid, text) VALUES (new.rowid, new.search_folded);
 END;
 CREATE TRIGGER texts_search_delete AFTER DELETE ON texts BEGIN
   DELETE FROM texts_search WHERE rowid = old.rowid;
 END;",
     postgres: "CREATE EXTENSION IF NOT EXISTS pg_trgm;
-CREATE INDEX ix__texts__search ON texts USING gin (body_folded gin_trgm_ops, title_folded gin_trgm_ops);",
+CREATE INDEX ix__texts__search ON texts USING gin (search_folded gin_trgm_ops);",
 }];
 
-const INDEX: SearchIndex = SearchIndex { index: "texts_search", table: "texts" };
-pub(crate) const BODY: SearchColumn = SearchColumn { name: "body", expression: "texts.body_folded" };
-const TITLE: SearchColumn = SearchColumn { name: "title", expression: "texts.title_folded" };
+const INDEX: SearchIndex = SearchIndex { index: "texts_search", table: "texts", text: "texts.search_folded" };
+pub(crate) const BODY: Option<&str> = Some("texts.body_folded");
 
 /// A row: id, body, title.
 pub(crate) type Text = (String, String, Option<String>);
 
+/// What is indexed of a row: body and title, a line each.
+fn whole(body: &str, title: Option<&str>) -> String {
+    fold(&format!("{body}\n{}", title.unwrap_or_default()))
+}
+
 /// Puts these rows, folded, in place of all others.
 pub(crate) async fn replace(db: &Db, rows: &[Text]) {
-    let insert = "INSERT INTO texts (id, body_folded, title_folded) VALUES ($1, $2, $3)";
+    let insert = "INSERT INTO texts (id, body_folded, search_folded) VALUES ($1, $2, $3)";
     let inserts = rows.iter().map(|(id, body, title)| {
-        (insert, vec![id.as_str().into(), fold(body).into(), title.as_deref().map(fold).into()])
+        (insert, vec![id.as_str().into(), fold(body).into(), whole(body, title.as_deref()).into()])
     });
     let statements: Vec<_> = std::iter::once(("DELETE FROM texts", vec![])).chain(inserts).collect();
     db.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await.unwrap();
 }
 
-pub(crate) fn search(select: &'static str, columns: &[SearchColumn], term: &str) -> List {
-    List::new(select).search(INDEX, columns, Some(fold(term)))
+pub(crate) fn search(select: &'static str, within: Option<&'static str>, term: &str) -> List {
+    List::new(select).search(INDEX, within, Some(fold(term)))
 }
 
-async fn ids(tx: &mut Tx, columns: &[SearchColumn], term: &str) -> Vec<String> {
-    let list = search("SELECT id FROM texts", columns, term).order("id");
+async fn ids(tx: &mut Tx, within: Option<&'static str>, term: &str) -> Vec<String> {
+    let list = search("SELECT id FROM texts", within, term).order("id");
     list.fetch(tx, |row| row.text(0)).await.unwrap()
 }
 
@@ -65,15 +69,14 @@ pub(crate) async fn check(db: &Db, rows: &[Text], term: &str) {
     for (id, body, title) in rows {
         let body_has = fold(body).contains(&folded);
         in_body.extend(body_has.then(|| id.clone()));
-        let title_has = title.as_deref().is_some_and(|title| fold(title).contains(&folded));
-        in_either.extend((body_has || title_has).then(|| id.clone()));
+        in_either.extend(whole(body, title.as_deref()).contains(&folded).then(|| id.clone()));
     }
     in_body.sort();
     in_either.sort();
     let mut tx = db.read().await.unwrap();
-    assert_eq!(ids(&mut tx, &[BODY], term).await, in_body, "{term:?} in the body");
-    assert_eq!(ids(&mut tx, &[BODY, TITLE], term).await, in_either, "{term:?} in body or title");
-    let count = search("SELECT count(*) FROM texts", &[BODY, TITLE], term).count(&mut tx).await.unwrap();
+    assert_eq!(ids(&mut tx, BODY, term).await, in_body, "{term:?} in the body");
+    assert_eq!(ids(&mut tx, None, term).await, in_either, "{term:?} in body or title");
+    let count = search("SELECT count(*) FROM texts", None, term).count(&mut tx).await.unwrap();
     assert_eq!(count, in_either.len() as i64, "{term:?} counted");
     drop(tx);
     if !on_sqlite() {
@@ -86,7 +89,7 @@ async fn ids_by_index(db: &Db, term: String) -> Vec<String> {
     let found = db.write(move |tx| {
         Box::pin(async move {
             tx.all(&["SELECT set_config('enable_seqscan', 'off', true)"], &[], |row| row.text(0)).await?;
-            Ok(ids(tx, &[BODY, TITLE], &term).await)
+            Ok(ids(tx, None, &term).await)
         })
     });
     found.await.unwrap()
@@ -135,11 +138,11 @@ fn search_finds_exactly_the_rows_that_contain_the_term() {
 async fn without_a_term_there_is_no_search() {
     let db = Fresh::with(TEXTS).await;
     replace(&db, &[("1".into(), "a".into(), None), ("2".into(), "b".into(), None)]).await;
-    let list = List::new("SELECT id FROM texts").search(INDEX, &[BODY], None);
+    let list = List::new("SELECT id FROM texts").search(INDEX, BODY, None);
     assert!(!list.has_search());
     let found = list.order("id").fetch(&mut db.read().await.unwrap(), |row| row.text(0)).await;
     assert_eq!(found.unwrap(), ["1", "2"]);
-    assert!(search("SELECT id FROM texts", &[BODY], "a").has_search());
+    assert!(search("SELECT id FROM texts", BODY, "a").has_search());
 }
 
 #[tokio::test]

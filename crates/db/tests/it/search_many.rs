@@ -18,8 +18,7 @@ fn alike(count: usize) -> Vec<Text> {
 }
 
 async fn page(db: &Db, term: &str, order: &'static str, paging: Paging) -> Vec<String> {
-    let columns = [BODY];
-    let list = search("SELECT id FROM texts", &columns, term).order(order).page(paging);
+    let list = search("SELECT id FROM texts", BODY, term).order(order).page(paging);
     list.fetch(&mut db.read_long().await.unwrap(), |row| row.text(0)).await.unwrap()
 }
 

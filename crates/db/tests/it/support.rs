@@ -71,6 +71,15 @@ impl Fresh {
         Fresh { db: open(&location), location, _folder: Some(folder) }
     }
 
+    /// A database with the product's schema, whose writer keeps the search index.
+    pub(crate) async fn of_the_product(migrations: &'static [Migration]) -> Fresh {
+        let mut fresh = Fresh::empty().await;
+        fresh.db =
+            open_with(&fresh.location, include_str!("../../../../migrations/before_commit.sqlite.sql"));
+        fresh.migrate(migrations).await.unwrap();
+        fresh
+    }
+
     /// A database with this schema.
     pub(crate) async fn with(migrations: &'static [Migration]) -> Fresh {
         let fresh = Fresh::empty().await;
@@ -85,7 +94,11 @@ impl Fresh {
 }
 
 pub(crate) fn open(location: &Location) -> Db {
-    Db::open(&Options { location: location.clone(), connections: 8 }).unwrap()
+    open_with(location, "")
+}
+
+fn open_with(location: &Location, before_commit: &'static str) -> Db {
+    Db::open(&Options { location: location.clone(), connections: 8, before_commit }).unwrap()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the engine under test is chosen by the environment")]

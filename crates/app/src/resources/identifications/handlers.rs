@@ -16,6 +16,7 @@ use crate::limits::PHONE_CODE_PAUSE_MS;
 use crate::outbox::{self, Channel, Content, Message};
 use crate::resources::users::change::{Scene, Target, change};
 use crate::resources::users::model::{Contact, Kind, User, Verification};
+use crate::resources::users::rules::disabled;
 use crate::resources::users::store as users;
 
 /// One address or number.
@@ -49,6 +50,7 @@ pub async fn add(cx: &Cx, key: &SecretKey, kind: Kind, new: New) -> Result<Conta
         Box::pin(async move {
             let act = &scene.act;
             let before = Target::User(user_id).lock(tx, act).await?;
+            check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::add(before.clone(), kind, value, new.wishes, act.now, &*act.rng)?;
             if new.notify {
                 notify_previous_primary(tx, act, &before, &after).await?;
@@ -89,7 +91,8 @@ pub async fn update(
 /// Takes an address or number away.
 pub async fn remove(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId) -> Result<()> {
     let target = Target::Identification(kind, id.clone());
-    change(cx, Scene::new(cx, key), target, move |user, _| rules::remove(user, kind, &id)).await?;
+    let rule = move |user, scene: &Scene| rules::remove(user, kind, &id, &scene.settings);
+    change(cx, Scene::new(cx, key), target, rule).await?;
     Ok(())
 }
 
@@ -110,6 +113,7 @@ pub async fn replace(
         Box::pin(async move {
             let act = &scene.act;
             let before = Target::User(user_id).lock(tx, act).await?;
+            check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::replace(before.clone(), kind, value, status, act.now, &*act.rng)?;
             if notify {
                 notify_previous_primary(tx, act, &before, &after).await?;
@@ -239,15 +243,18 @@ async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()
 }
 
 fn check_enabled(key: &SecretKey, kind: Kind) -> Result<()> {
-    let attributes = &key.settings.attributes;
-    let is_enabled = match kind {
-        Kind::Email => attributes.email_address.enabled,
-        Kind::Phone => attributes.phone_number.enabled,
-        Kind::Wallet => attributes.web3_wallet.enabled,
-    };
-    match is_enabled {
+    match rules::attribute(kind, &key.settings).enabled {
         true => Ok(()),
-        false => Err(Error::param(Code::FormParamUnknown, kind.name())),
+        false => Err(disabled(kind.name()).into()),
+    }
+}
+
+/// The index keeps verified and reserved identifiers apart; an unverified one it lets in beside them.
+/// That is right for one that was there before, but nobody gets a new one of what is somebody else's.
+async fn check_free(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Result<()> {
+    match users::is_taken(tx, user, kind, value).await? {
+        true => Err(rules::taken(kind)),
+        false => Ok(()),
     }
 }
 

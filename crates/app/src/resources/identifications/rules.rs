@@ -7,6 +7,7 @@ use latchkey_base::{Code, Error, Problem, Result, Time, text};
 use super::input::Status;
 use crate::limits::IDENTIFICATIONS_PER_KIND;
 use crate::resources::users::model::{Contact, Contacts, Kind, SecondFactor, Strategy, User, Verification};
+use crate::settings::{Attribute, Settings};
 
 /// The stored form of an address, number or wallet, or the problem with it.
 pub fn checked(kind: Kind, value: &str) -> Result<String, Problem> {
@@ -19,6 +20,15 @@ pub fn checked(kind: Kind, value: &str) -> Result<String, Problem> {
         Problem::of(Code::FormParamFormatInvalid, kind.name())
             .saying(format!("`{}` must be {format}.", kind.name()))
     })
+}
+
+/// Whether an instance uses and requires a kind of contact.
+pub fn attribute(kind: Kind, settings: &Settings) -> Attribute {
+    match kind {
+        Kind::Email => settings.attributes.email_address,
+        Kind::Phone => settings.attributes.phone_number,
+        Kind::Wallet => settings.attributes.web3_wallet,
+    }
 }
 
 /// A new contact. `value` is in its stored form.
@@ -138,13 +148,16 @@ pub fn make_primary(contacts: &mut Contacts, id: &IdentificationId, param: &str)
 }
 
 /// Takes a contact away. If it was the primary one, the oldest verified one takes its place.
-pub fn remove(mut user: User, kind: Kind, id: &IdentificationId) -> Result<User> {
+pub fn remove(mut user: User, kind: Kind, id: &IdentificationId, settings: &Settings) -> Result<User> {
     let contact = user.contacts(kind).find(id).ok_or_else(|| Error::not_found(kind.name(), id))?;
     if !contact.linked_to.is_empty() {
         return Err(Error::new(Code::DeleteLinkedIdentificationDisallowed));
     }
     if user.identification_count() <= 1 {
         return Err(Error::new(Code::IdentificationDeletionFailed));
+    }
+    if user.contacts(kind).all.len() <= 1 && attribute(kind, settings).required {
+        return Err(Error::new(Code::LastRequiredIdentificationDeletionFailed));
     }
     let contacts = user.contacts_mut(kind);
     contacts.all.retain(|contact| contact.id != *id);

@@ -3,7 +3,6 @@
 use axum::response::Response;
 use latchkey_base::kinds::MessageId;
 use latchkey_base::page::Paging;
-use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Id, Result, Time};
 use latchkey_db::{DbError, List, Row};
 use latchkey_web::query::Query;
@@ -57,7 +56,7 @@ pub async fn list(cx: Cx, key: SecretKey, Query(query): Query<InboxQuery>) -> Re
     let select = "SELECT id, channel, recipient, slug, content_sealed, created_at FROM messages";
     let sealed = List::new(select)
         .filter("instance_id = ?", vec![(&key.instance).into()])
-        .maybe("recipient = ?", query.to.map(|to| fold(&to)))
+        .maybe("recipient = ?", query.to.map(|to| to.to_lowercase()))
         .order("created_at DESC, id DESC")
         .page(Paging { limit: INBOX_MESSAGES, offset: 0 })
         .fetch(&mut cx.app.db.read().await?, read)

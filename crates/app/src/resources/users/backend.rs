@@ -369,7 +369,9 @@ async fn delete_wallet(
     Path((id, wallet)): Path<(UserId, IdentificationId)>,
 ) -> Answer {
     let gone = deleted("web3_wallet", &wallet);
-    changed(cx, key, id, move |user, _| identifications::remove(user, Kind::Wallet, &wallet)).await?;
+    let rule =
+        move |user, scene: &Scene| identifications::remove(user, Kind::Wallet, &wallet, &scene.settings);
+    changed(cx, key, id, rule).await?;
     Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
 }
 

@@ -62,9 +62,18 @@ impl Scene {
     /// Saves a changed user and records the event; nothing when nothing changed.
     pub async fn save(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
         let after = settle(before, after, self.act.now);
-        if store::document(before)? == store::document(&after)? {
-            return Ok(after);
+        match store::document(before)? == store::document(&after)? {
+            true => Ok(after),
+            false => self.write(tx, before, after).await,
         }
+    }
+
+    /// Saves a user whose secrets were changed: one in place of another does not show in the document.
+    pub async fn save_with_secrets(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
+        self.write(tx, before, settle(before, after, self.act.now)).await
+    }
+
+    async fn write(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
         let after = User { updated_at: self.act.now, ..after };
         store::save(tx, before, &after).await?;
         self.emit(tx, Event::UserUpdated, &after).await?;

@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
-use latchkey_db::{Db, unique_violation};
+use latchkey_db::{Db, Statement, unique_violation};
 use latchkey_web::input::Input;
 use latchkey_web::reply::Failure;
 
@@ -25,16 +25,14 @@ pub async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateUser>) -> 
     let setting =
         Setting { instance: &key.instance, settings: &key.settings, now: cx.now, rng: &*cx.app.rng };
     let user = rules::create(&input, setting, &mut problems)?;
-    let change = credentials::read(given(&input), &mut problems);
-    Error::collect(problems)?;
-    let change =
-        change.hashed(&cx.app.slow, key.settings.password.policy(), identifiers(&user), &*cx.app.rng).await?;
+    let change = credentials::read(given(&input), &key.settings.attributes, &mut problems);
+    let policy = key.settings.password.policy();
+    let change = change.hashed(&cx.app.slow, policy, identifiers(&user), &*cx.app.rng, problems).await?;
     let user = change.mark(user, cx.now);
     let user = User { mfa_enabled_at: user.has_second_factor().then_some(cx.now), ..user };
     let held = change.is_some().then(|| change.apply(Credentials::default()));
     let statements = statements(&scene, &user, held)?;
-    let written = cx.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await;
-    match written {
+    match cx.app.db.write_all(statements).await {
         Ok(()) => cx.reply(&view::user(&user, scene.lens())),
         Err(error) => Err(explain(&cx.app.db, error, &user).await.into()),
     }
@@ -52,11 +50,7 @@ fn given(input: &CreateUser) -> Given<'_> {
 }
 
 /// Everything that is written for a new user, sent together.
-fn statements(
-    scene: &Scene,
-    user: &User,
-    held: Option<Credentials>,
-) -> Result<Vec<(&'static str, Vec<latchkey_db::Value>)>> {
+fn statements(scene: &Scene, user: &User, held: Option<Credentials>) -> Result<Vec<Statement>> {
     let act = &scene.act;
     let mut statements = store::insert(user)?;
     if let Some(held) = held {

@@ -4,13 +4,15 @@ use latchkey_base::kinds::{InstanceId, UserId};
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, Time};
-use latchkey_db::{DbError, Row, Tx, Value};
+use latchkey_db::{DbError, Row, Statement, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_jose::totp;
 use latchkey_passwords::{Digest, DigestError, Hasher, Policy, Weakness, suggestion_message};
 
 use super::model::{PasswordState, User};
+use super::rules::disabled;
 use crate::limits::BACKUP_CODES;
+use crate::settings::{Attribute, Attributes};
 use crate::slow::SlowPool;
 
 /// A password as stored.
@@ -65,14 +67,16 @@ pub struct Given<'a> {
 }
 
 /// Checks the form of what was given; everything wrong is added to `problems`.
-pub fn read(given: Given<'_>, problems: &mut Vec<Problem>) -> Change {
+pub fn read(given: Given<'_>, attributes: &Attributes, problems: &mut Vec<Problem>) -> Change {
+    problems.extend(switched_off(&given, attributes));
     let mut change = Change::default();
     match (given.password, given.password_digest, given.password_hasher) {
         (Some(_), Some(_), _) => problems.push(
             Problem::of(Code::FormConditionalParamDisallowed, "password_digest")
                 .saying("Give either `password` or `password_digest`."),
         ),
-        (Some(password), None, _) => {
+        (_, None, Some(_)) => problems.push(together("password_digest")),
+        (Some(password), None, None) => {
             change.password = Some(NewPassword::Plain {
                 password: password.clone(),
                 is_checked: !given.skip_password_checks,
@@ -83,7 +87,6 @@ pub fn read(given: Given<'_>, problems: &mut Vec<Problem>) -> Change {
             Err(problem) => problems.push(problem),
         },
         (None, Some(_), None) => problems.push(together("password_hasher")),
-        (None, None, Some(_)) => problems.push(together("password_digest")),
         (None, None, None) => (),
     }
     change.totp_secret = given.totp_secret.map(|secret| {
@@ -100,6 +103,18 @@ pub fn read(given: Given<'_>, problems: &mut Vec<Problem>) -> Change {
         codes.iter().map(|code| code.expose().to_owned()).collect()
     });
     change
+}
+
+/// What was given though the instance does not use it. Clearing it is always allowed.
+fn switched_off(given: &Given<'_>, attributes: &Attributes) -> Vec<Problem> {
+    let fields: [(bool, Attribute, &str); 4] = [
+        (given.password.is_some(), attributes.password, "password"),
+        (given.password_digest.is_some(), attributes.password, "password_digest"),
+        (given.totp_secret.flatten().is_some(), attributes.authenticator_app, "totp_secret"),
+        (given.backup_codes.is_some_and(|codes| !codes.is_empty()), attributes.backup_code, "backup_codes"),
+    ];
+    let off = fields.into_iter().filter(|(is_given, attribute, _)| *is_given && !attribute.enabled);
+    off.map(|(_, _, param)| disabled(param)).collect()
 }
 
 fn together(param: &str) -> Problem {
@@ -151,17 +166,22 @@ impl Change {
         self.password.is_some()
     }
 
-    /// Checks a plain password against the policy and hashes it, off the request's thread.
+    /// Checks a plain password against the policy and hashes it, off the request's thread; fails with
+    /// what is wrong with it and with the `problems` found so far.
     pub async fn hashed(
         mut self,
         slow: &SlowPool,
         policy: Policy,
         identifiers: Vec<String>,
         rng: &dyn Rng,
+        mut problems: Vec<Problem>,
     ) -> Result<Change> {
         let (password, is_checked) = match self.password {
             Some(NewPassword::Plain { password, is_checked }) => (password, is_checked),
-            Some(NewPassword::Stored(_)) | None => return Ok(self),
+            Some(NewPassword::Stored(_)) | None => {
+                Error::collect(problems)?;
+                return Ok(self);
+            }
         };
         let salt = rng::bytes(rng);
         let digest = slow
@@ -185,7 +205,8 @@ impl Change {
                 };
                 let identifiers = if is_checked { identifiers } else { Vec::new() };
                 let weaknesses = latchkey_passwords::check(&policy, password.expose(), &identifiers);
-                Error::collect(weaknesses.into_iter().map(weakness).collect())?;
+                problems.extend(weaknesses.into_iter().map(weakness));
+                Error::collect(problems)?;
                 Ok::<_, Error>(latchkey_passwords::hash(password.expose(), salt))
             })
             .await??;
@@ -286,7 +307,7 @@ pub fn save(
     user: &UserId,
     credentials: &Credentials,
     master: &MasterKey,
-) -> Result<(&'static str, Vec<Value>)> {
+) -> Result<Statement> {
     let seal =
         |what: &str, plain: &[u8]| master.seal(&format!("{what}:{user}"), plain).map_err(Error::internal);
     let totp = credentials.totp_secret.as_ref().map(|secret| seal("totp", secret)).transpose()?;

@@ -36,7 +36,6 @@ pub struct CreateUser {
     /// Digest of a password, made with `password_hasher`.
     pub password_digest: Option<Secret>,
     /// How `password_digest` was made.
-    #[schemars(with = "String")]
     pub password_hasher: Option<String>,
     /// Accept any password.
     pub skip_password_checks: Option<bool>,

@@ -4,19 +4,14 @@ use latchkey_base::kinds::{InstanceId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Id, Problem, Result};
-use latchkey_db::{Db, List, SearchColumn, SearchIndex, Value};
+use latchkey_db::{Db, List, SearchIndex, Value};
 
 use super::input::{Filters, ListUsers};
 use super::model::User;
 use super::store;
 
-const SEARCH: SearchIndex = SearchIndex { index: "users_search", table: "users" };
-const ID: SearchColumn = SearchColumn { name: "id", expression: "lower(users.id)" };
-const EMAILS: SearchColumn = SearchColumn { name: "emails", expression: "users.emails_folded" };
-const PHONES: SearchColumn = SearchColumn { name: "phones", expression: "users.phones_folded" };
-const USERNAME: SearchColumn = SearchColumn { name: "username", expression: "users.username_folded" };
-const WALLETS: SearchColumn = SearchColumn { name: "wallets", expression: "users.wallets_folded" };
-const NAMES: SearchColumn = SearchColumn { name: "names", expression: "users.names_folded" };
+const SEARCH: SearchIndex =
+    SearchIndex { index: "users_search", table: "users", text: "users.search_folded" };
 
 /// Every order: its name, ascending, descending. Users without the value come last either way.
 const ORDERS: &[(&str, &str, &str)] = &[
@@ -146,11 +141,11 @@ fn filtered(select: &'static str, instance: &InstanceId, filters: Filters) -> Re
         .maybe("last_sign_in_at > ?", filters.last_sign_in_at_after);
     let term = |text: Option<String>| text.map(|text| fold(text.trim())).filter(|text| !text.is_empty());
     Ok(list
-        .search(SEARCH, &[ID, EMAILS, PHONES, USERNAME, WALLETS, NAMES], term(filters.query))
-        .search(SEARCH, &[EMAILS], term(filters.email_address_query))
-        .search(SEARCH, &[PHONES], term(filters.phone_number_query))
-        .search(SEARCH, &[USERNAME], term(filters.username_query))
-        .search(SEARCH, &[NAMES], term(filters.name_query)))
+        .search(SEARCH, None, term(filters.query))
+        .search(SEARCH, Some("users.emails_folded"), term(filters.email_address_query))
+        .search(SEARCH, Some("users.phones_folded"), term(filters.phone_number_query))
+        .search(SEARCH, Some("users.username_folded"), term(filters.username_query))
+        .search(SEARCH, Some("users.names_folded"), term(filters.name_query)))
 }
 
 fn provider(list: List, instance: &InstanceId, provider: Option<String>, ids: Vec<String>) -> Result<List> {
@@ -181,7 +176,10 @@ impl Signed {
         let (exclude, include): (Vec<_>, Vec<_>) =
             values.into_iter().partition(|value| value.starts_with('-'));
         Signed {
-            include: include.iter().map(|value| value.trim_start_matches(['+', ' ']).into()).collect(),
+            include: include
+                .iter()
+                .map(|value| value.strip_prefix(['+', ' ']).unwrap_or(value).into())
+                .collect(),
             exclude: exclude.iter().map(|value| value[1..].into()).collect(),
         }
     }

@@ -1,6 +1,6 @@
 //! Metadata: JSON objects an application keeps on a user.
 
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Problem, Result};
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
@@ -20,37 +20,45 @@ pub enum Mode {
 /// Changes the kinds of metadata that are given.
 pub fn apply(mut user: User, metadata: Metadata, mode: Mode) -> Result<User> {
     let Metadata { public_metadata, private_metadata, unsafe_metadata } = metadata;
-    if let Some(given) = public_metadata {
-        user.public_metadata = next("public_metadata", &user.public_metadata, given, mode)?;
+    let mut problems = Vec::new();
+    for (param, field, given) in [
+        ("public_metadata", &mut user.public_metadata, public_metadata),
+        ("private_metadata", &mut user.private_metadata, private_metadata),
+        ("unsafe_metadata", &mut user.unsafe_metadata, unsafe_metadata),
+    ] {
+        if let Some(given) = given {
+            *field = stored(param, next(field, given, mode)?, &mut problems)?;
+        }
     }
-    if let Some(given) = private_metadata {
-        user.private_metadata = next("private_metadata", &user.private_metadata, given, mode)?;
-    }
-    if let Some(given) = unsafe_metadata {
-        user.unsafe_metadata = next("unsafe_metadata", &user.unsafe_metadata, given, mode)?;
-    }
+    Error::collect(problems)?;
     Ok(user)
 }
 
-fn next(param: &str, old: &RawValue, given: Map<String, Value>, mode: Mode) -> Result<Box<RawValue>> {
+fn next(old: &RawValue, given: Map<String, Value>, mode: Mode) -> Result<Map<String, Value>> {
     match mode {
-        Mode::Replace => stored(param, given),
+        Mode::Replace => Ok(given),
         Mode::Merge => {
-            let mut merged: Map<String, Value> = serde_json::from_str(old.get()).map_err(Error::internal)?;
+            let mut merged = serde_json::from_str(old.get()).map_err(Error::internal)?;
             merge(&mut merged, given);
-            stored(param, merged)
+            Ok(merged)
         }
     }
 }
 
-/// The stored form of metadata, if it is not too large.
-pub fn stored(param: &str, metadata: Map<String, Value>) -> Result<Box<RawValue>> {
+/// The stored form of metadata. One that is too large is added to `problems`.
+pub fn stored(
+    param: &str,
+    metadata: Map<String, Value>,
+    problems: &mut Vec<Problem>,
+) -> Result<Box<RawValue>> {
     let raw = to_raw_value(&metadata).map_err(Error::internal)?;
-    match raw.get().len() <= METADATA_BYTES {
-        true => Ok(raw),
-        false => Err(Error::param(Code::FormParamExceedsAllowedSize, param)
-            .saying(format!("`{param}` may have at most {METADATA_BYTES} bytes."))),
+    if raw.get().len() > METADATA_BYTES {
+        problems.push(
+            Problem::of(Code::FormParamExceedsAllowedSize, param)
+                .saying(format!("`{param}` may have at most {METADATA_BYTES} bytes.")),
+        );
     }
+    Ok(raw)
 }
 
 fn merge(target: &mut Map<String, Value>, given: Map<String, Value>) {
@@ -101,7 +109,8 @@ mod tests {
     #[test]
     fn metadata_over_eight_kilobytes_is_refused() {
         let large = json!({"a": "x".repeat(METADATA_BYTES)});
-        let error = stored("public_metadata", large.as_object().unwrap().clone()).unwrap_err();
-        assert_eq!(error.code(), Code::FormParamExceedsAllowedSize);
+        let mut problems = Vec::new();
+        stored("public_metadata", large.as_object().unwrap().clone(), &mut problems).unwrap();
+        assert_eq!(problems[0].code, Code::FormParamExceedsAllowedSize);
     }
 }

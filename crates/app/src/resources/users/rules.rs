@@ -61,7 +61,7 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
     let user = User {
         instance: instance.clone(),
         id: UserId::new(now, rng),
-        external_id: input.external_id.clone(),
+        external_id: given(&input.external_id).map(str::to_owned),
         username,
         first_name: given(&input.first_name).map(str::to_owned),
         last_name: given(&input.last_name).map(str::to_owned),
@@ -73,9 +73,9 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
         passkeys: Vec::new(),
         external_accounts: Vec::new(),
         trusted_devices: Vec::new(),
-        public_metadata: stored("public_metadata", input.public_metadata.clone())?,
-        private_metadata: stored("private_metadata", input.private_metadata.clone())?,
-        unsafe_metadata: stored("unsafe_metadata", input.unsafe_metadata.clone())?,
+        public_metadata: stored("public_metadata", input.public_metadata.clone(), problems)?,
+        private_metadata: stored("private_metadata", input.private_metadata.clone(), problems)?,
+        unsafe_metadata: stored("unsafe_metadata", input.unsafe_metadata.clone(), problems)?,
         password: None,
         totp_enabled: false,
         backup_code_enabled: false,
@@ -131,11 +131,12 @@ fn missing(input: &CreateUser, user: &User, settings: &Settings) -> Option<Probl
         "web3_wallet",
     );
     require(needs_identifiers && attributes.username.required, user.username.is_some(), "username");
-    require(
-        attributes.password.required && input.skip_password_requirement != Some(true),
-        has_password,
-        "password",
-    );
+    // Whoever has but a username can only sign in with a password, so that cannot be skipped.
+    let is_only_way = ![attributes.email_address, attributes.phone_number, attributes.web3_wallet]
+        .iter()
+        .any(|attribute| attribute.enabled);
+    let needs_password = is_only_way || input.skip_password_requirement != Some(true);
+    require(attributes.password.required && needs_password, has_password, "password");
     let needs_consent = settings.legal_consent_required && input.skip_legal_checks != Some(true);
     require(needs_consent, user.legal_accepted_at.is_some(), "legal_accepted_at");
     if missing.is_empty() && user.identification_count() == 0 {
@@ -185,6 +186,10 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
             return Err(Error::param(Code::FormParamNil, "username")
                 .saying("The username is the user's last identification."));
         }
+        if user.username.is_none() && settings.attributes.username.required {
+            return Err(Error::param(Code::FormParamNil, "username")
+                .saying("Users of this instance must have a username."));
+        }
     }
     if let Some(change) = input.legal_accepted_at.clone().change() {
         user.legal_accepted_at = past("legal_accepted_at", &change, now, &mut problems);
@@ -195,9 +200,10 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
     if let Some(change) = input.create_organizations_limit.clone().change() {
         user.create_organizations_limit = change;
     }
+    // Who has not accepted yet can be changed all the same; what cannot be done is to take it back.
     if settings.legal_consent_required
         && input.skip_legal_checks != Some(true)
-        && user.legal_accepted_at.is_none()
+        && input.legal_accepted_at == Patch::Null
     {
         problems.push(Problem::of(Code::FormParamMissing, "legal_accepted_at"));
     }
@@ -368,7 +374,8 @@ fn past(param: &str, text: &Option<String>, now: Time, problems: &mut Vec<Proble
     }
 }
 
-fn disabled(param: &str) -> Problem {
+/// The refusal of an attribute that is switched off.
+pub fn disabled(param: &str) -> Problem {
     Problem::of(Code::FormParamUnknown, param).saying(format!("`{param}` is switched off for this instance."))
 }
 

@@ -3,7 +3,7 @@
 use latchkey_base::kinds::{IdentificationId, ImageId, InstanceId, UserId};
 use latchkey_base::text::fold;
 use latchkey_base::{Error, Id, Result, Time};
-use latchkey_db::{DbError, Row, Tx, Value};
+use latchkey_db::{DbError, Row, Statement, Tx, Value};
 
 use super::model::{Claim, Kind, User};
 
@@ -52,10 +52,10 @@ pub async fn created_at(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Resu
 }
 
 /// The statements that add a user. They are sent together.
-pub fn insert(user: &User) -> Result<Vec<(&'static str, Vec<Value>)>> {
+pub fn insert(user: &User) -> Result<Vec<Statement>> {
     let user_row = "INSERT INTO users (instance_id, id, document, created_at, updated_at, last_active_at, last_sign_in_at, banned, \
          external_id, first_name_folded, last_name_folded, primary_email_folded, primary_phone_folded, primary_wallet_folded, \
-         username_folded, emails_folded, phones_folded, wallets_folded, names_folded) \
+         username_folded, emails_folded, phones_folded, names_folded, search_folded) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
     let mut statements = vec![(user_row, columns(user)?)];
     statements.extend(user.claims().iter().map(|claim| insert_claim(user, claim)));
@@ -67,7 +67,7 @@ pub async fn save(tx: &mut Tx, before: &User, after: &User) -> Result<()> {
     let user_row = "UPDATE users SET document = $3, created_at = $4, updated_at = $5, last_active_at = $6, last_sign_in_at = $7, \
          banned = $8, external_id = $9, first_name_folded = $10, last_name_folded = $11, primary_email_folded = $12, \
          primary_phone_folded = $13, primary_wallet_folded = $14, username_folded = $15, emails_folded = $16, \
-         phones_folded = $17, wallets_folded = $18, names_folded = $19 WHERE instance_id = $1 AND id = $2";
+         phones_folded = $17, names_folded = $18, search_folded = $19 WHERE instance_id = $1 AND id = $2";
     let (old, new) = (before.claims(), after.claims());
     let gone = old.iter().filter(|claim| !new.contains(claim)).map(|claim| {
         let sql = "DELETE FROM identifications WHERE instance_id = $1 AND id = $2";
@@ -96,6 +96,13 @@ pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
     Ok(taken)
 }
 
+/// Whether somebody else holds this identifier, verified or reserved.
+pub async fn is_taken(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
+    let params = [(&user.instance).into(), kind.name().into(), fold(value).into(), (&user.id).into()];
+    Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
+}
+
 /// Whether an uploaded picture exists.
 pub async fn has_image(tx: &mut Tx, instance: &InstanceId, id: &ImageId) -> Result<bool> {
     let sql = "SELECT 1 FROM images WHERE instance_id = $1 AND id = $2";
@@ -117,6 +124,11 @@ fn columns(user: &User) -> Result<Vec<Value>> {
     let (first, last) = (user.first_name.as_deref().map(fold), user.last_name.as_deref().map(fold));
     let names: Vec<&str> = [&first, &last].into_iter().filter_map(|name| name.as_deref()).collect();
     let names = names.join(" ");
+    let (emails, phones, wallets) = (joined(Kind::Email), joined(Kind::Phone), joined(Kind::Wallet));
+    let username = user.username.as_ref().map(|username| fold(&username.value));
+    let id = fold(user.id.as_str());
+    let search =
+        [&id, &emails, &phones, username.as_deref().unwrap_or_default(), &wallets, &names].join("\n");
     Ok(vec![
         (&user.instance).into(),
         (&user.id).into(),
@@ -132,15 +144,15 @@ fn columns(user: &User) -> Result<Vec<Value>> {
         primary(Kind::Email).into(),
         primary(Kind::Phone).into(),
         primary(Kind::Wallet).into(),
-        user.username.as_ref().map(|username| fold(&username.value)).into(),
-        joined(Kind::Email).into(),
-        joined(Kind::Phone).into(),
-        joined(Kind::Wallet).into(),
+        username.into(),
+        emails.into(),
+        phones.into(),
         names.into(),
+        search.into(),
     ])
 }
 
-fn insert_claim(user: &User, claim: &Claim) -> (&'static str, Vec<Value>) {
+fn insert_claim(user: &User, claim: &Claim) -> Statement {
     let sql = "INSERT INTO identifications (instance_id, id, user_id, kind, value_folded, claim) VALUES ($1, $2, $3, $4, $5, $6)";
     let free = if claim.exclusive { "" } else { claim.id.as_str() };
     let params = vec![
@@ -154,9 +166,13 @@ fn insert_claim(user: &User, claim: &Claim) -> (&'static str, Vec<Value>) {
     (sql, params)
 }
 
-/// Reads a user from `instance_id, document`.
+/// Reads a user from `instance_id, document`. Of a broken document only the place is told: the reason
+/// would repeat what stands there, in the log.
 pub fn read(row: &Row<'_>) -> Result<User, DbError> {
-    let mut user: User = serde_json::from_str(row.str(1)?).map_err(|error| DbError::Failed(error.into()))?;
+    let mut user: User = serde_json::from_str(row.str(1)?).map_err(|error| {
+        let (line, column) = (error.line(), error.column());
+        DbError::Failed(format!("a user's document is broken at line {line}, column {column}").into())
+    })?;
     user.instance =
         Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a user without instance".into()))?;
     Ok(user)

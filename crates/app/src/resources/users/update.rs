@@ -24,7 +24,7 @@ use super::model::User;
 use super::rules::Setting;
 use super::{rules, store, view};
 use crate::auth::SecretKey;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::resources::identifications::handlers::notify_previous_primary;
 
 /// `UpdateUser`
@@ -40,11 +40,11 @@ pub async fn update(
     let current = store::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     let current = current.ok_or_else(|| Error::not_found("user", &id))?;
     let mut problems = only_with_password(&input);
-    let change = credentials::read(given(&input), &mut problems);
-    Error::collect(problems)?;
-    let change = change
-        .hashed(&cx.app.slow, key.settings.password.policy(), identifiers(&current), &*cx.app.rng)
-        .await?;
+    let change = credentials::read(given(&input), &key.settings.attributes, &mut problems);
+    let policy = key.settings.password.policy();
+    let mut identifiers = identifiers(&current);
+    identifiers.extend(input.username.clone().value());
+    let change = change.hashed(&cx.app.slow, policy, identifiers, &*cx.app.rng, problems).await?;
     let scene = Scene::new(&cx, &key);
     let inner = scene.clone();
     let written = cx.write(move |tx| Box::pin(write(tx, inner, id, input, metadata, change))).await;
@@ -113,15 +113,25 @@ async fn write(
     {
         return Err(Error::param(Code::ImageNotFound, "profile_image_id"));
     }
-    if change.is_some() {
-        let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
-        let (sql, params) = credentials::save(&act.instance, &before.id, &change.apply(held), &act.master)?;
-        tx.run(&[sql], &params).await?;
-    }
     if input.notify_primary_email_address_changed == Some(true) {
         notify_previous_primary(tx, act, &before, &after).await?;
     }
-    scene.save(tx, &before, after).await
+    match change.is_some() && write_credentials(tx, act, &before.id, change).await? {
+        true => scene.save_with_secrets(tx, &before, after).await,
+        false => scene.save(tx, &before, after).await,
+    }
+}
+
+/// Applies a change to the credentials, and says whether they are others now.
+async fn write_credentials(tx: &mut Tx, act: &Act, id: &UserId, change: Change) -> Result<bool> {
+    let held = credentials::lock(tx, &act.instance, id, &act.master).await?;
+    let next = change.apply(held.clone());
+    if next == held {
+        return Ok(false);
+    }
+    let (sql, params) = credentials::save(&act.instance, id, &next, &act.master)?;
+    tx.run(&[sql], &params).await?;
+    Ok(true)
 }
 
 /// Finds out which identifier was taken; only a username or an external id can collide here.

@@ -1,0 +1,398 @@
+//! The arrows between crates and files, and other rules about the text of the code, kept by reading it.
+
+use std::path::{Path, PathBuf};
+
+use latchkey_base::Code;
+use latchkey_testkit::tables;
+
+/// The sources of a crate: path and text. Unit tests at the foot of a file are left out.
+pub(crate) fn sources(name: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+    collect(&root, &mut found);
+    assert!(!found.is_empty(), "{name} has no sources");
+    found
+}
+
+fn collect(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_tests = path.file_name().is_some_and(|name| name == "tests.rs" || name == "tests");
+        if path.is_dir() && !is_tests {
+            collect(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_tests {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().to_owned();
+            found.push((path, code));
+        }
+    }
+}
+
+/// The text without comments and without the contents of strings.
+fn code(text: &str) -> String {
+    parts(text).0
+}
+
+/// The strings of a text, one by one.
+fn strings(text: &str) -> Vec<String> {
+    parts(text).1
+}
+
+/// Code and strings of a text, apart; comments are in neither. Reads as much of Rust's grammar as this
+/// repository uses.
+fn parts(text: &str) -> (String, Vec<String>) {
+    let (mut code, mut strings) = (String::new(), Vec::new());
+    let mut rest = text;
+    while let Some(next) = rest.chars().next() {
+        if rest.starts_with("//") {
+            rest = rest.split_once('\n').map_or("", |(_, after)| after);
+            code.push('\n');
+        } else if let Some(raw) = rest.strip_prefix("r#\"") {
+            let (string, after) = raw.split_once("\"#").unwrap();
+            strings.push(string.to_owned());
+            code.push_str("\"\"");
+            rest = after;
+        } else if rest.starts_with("'\"'") || rest.starts_with("b'\"'") || rest.starts_with("'\\'") {
+            rest = &rest[rest.find('\'').unwrap() + 3..];
+        } else if let Some(quoted) = rest.strip_prefix('"') {
+            let end = end_of_string(quoted);
+            strings.push(quoted[..end].to_owned());
+            code.push_str("\"\"");
+            rest = &quoted[end + 1..];
+        } else {
+            code.push(next);
+            rest = &rest[next.len_utf8()..];
+        }
+    }
+    (code, strings)
+}
+
+fn end_of_string(text: &str) -> usize {
+    let mut is_escaped = false;
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b'"' => return index,
+            _ => (),
+        }
+    }
+    text.len() - 1
+}
+
+fn has_word(text: &str, word: &str) -> bool {
+    let is_part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || c == '_');
+    text.match_indices(word).any(|(at, _)| {
+        !is_part(text[..at].chars().next_back()) && !is_part(text[at + word.len()..].chars().next())
+    })
+}
+
+const SQL: [&str; 5] = ["SELECT ", "INSERT INTO", "UPDATE ", "DELETE FROM", " WHERE "];
+
+fn has_sql(text: &str) -> bool {
+    strings(text).iter().any(|string| SQL.iter().any(|keyword| string.contains(keyword)))
+}
+
+/// Every file of the crates that contains one of the words, as `crate/path word`.
+fn uses(crates: &[&str], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for name in crates {
+        for (path, text) in sources(name) {
+            let code = code(&text);
+            for word in words.iter().filter(|word| has_word(&code, word)) {
+                found.push(format!("{} {word}", shown(&path)));
+            }
+        }
+    }
+    found
+}
+
+fn shown(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    text.rsplit_once("/../").map_or(text.to_string(), |(_, rest)| rest.to_owned())
+}
+
+const NOTHING: [String; 0] = [];
+
+#[test]
+fn base_knows_no_http_no_sql_and_nothing_asynchronous() {
+    let words = ["axum", "http", "hyper", "tower", "tokio", "rusqlite", "tokio_postgres", "async", "await"];
+    assert_eq!(uses(&["base"], &words), NOTHING);
+    let ours = ["latchkey_db", "latchkey_web", "latchkey_app", "latchkey_jose"];
+    assert_eq!(uses(&["base"], &ours), NOTHING);
+    let with_sql = sources("base").into_iter().filter(|(_, text)| has_sql(text)).count();
+    assert_eq!(with_sql, 0);
+}
+
+#[test]
+fn only_the_database_crate_names_an_engine() {
+    let all = ["app", "base", "images", "jose", "passwords", "server", "web"];
+    let engines = ["rusqlite", "tokio_postgres", "deadpool_postgres", "sqlx"];
+    assert_eq!(uses(&all, &engines), NOTHING);
+}
+
+#[test]
+fn arrows_between_crates_point_one_way() {
+    let product = ["latchkey_app", "latchkey_server"];
+    assert_eq!(uses(&["base", "db", "images", "jose", "passwords", "web"], &product), NOTHING);
+    assert_eq!(uses(&["web"], &["latchkey_db", "latchkey_jose", "latchkey_passwords"]), NOTHING);
+    assert_eq!(uses(&["db"], &["latchkey_web", "axum", "latchkey_jose"]), NOTHING);
+    assert_eq!(uses(&["jose", "images", "passwords"], &["latchkey_db", "latchkey_web", "axum"]), NOTHING);
+    assert_eq!(uses(&["app"], &["latchkey_server", "latchkey_testkit"]), NOTHING);
+}
+
+/// The files of this name in all resources.
+fn files(name: &str) -> Vec<(PathBuf, String)> {
+    let all = sources("app").into_iter();
+    let found: Vec<_> = all.filter(|(path, _)| path.file_name().is_some_and(|file| file == name)).collect();
+    assert!(!found.is_empty(), "no {name}");
+    found
+}
+
+#[track_caller]
+fn none_contains(name: &str, words: &[&str]) {
+    for (path, text) in files(name) {
+        let code = code(&text);
+        for word in words {
+            assert!(!has_word(&code, word), "{} must not know `{word}`", shown(&path));
+        }
+    }
+}
+
+#[track_caller]
+fn none_has_sql(name: &str) {
+    for (path, text) in files(name) {
+        assert!(!has_sql(&text), "{} must not contain SQL", shown(&path));
+    }
+}
+
+#[test]
+fn models_are_plain_values() {
+    none_contains("model.rs", &["async", "await", "axum", "latchkey_db", "latchkey_web", "JsonSchema"]);
+    none_has_sql("model.rs");
+}
+
+#[test]
+fn rules_are_pure() {
+    // Rules that grew large enough for a file of their own.
+    for file in ["rules.rs", "codes.rs", "factors.rs", "keys.rs", "metadata.rs"] {
+        none_contains(file, &["async", "await", "axum", "latchkey_db", "latchkey_web", "store", "Tx"]);
+        none_has_sql(file);
+    }
+}
+
+#[test]
+fn stores_know_no_http_and_no_rules() {
+    none_contains("store.rs", &["axum", "latchkey_web", "Cx", "SecretKey", "cx", "auth"]);
+    for (path, text) in files("store.rs") {
+        let knows_rules =
+            code(&text).lines().any(|line| line.starts_with("use ") && line.contains("rules::"));
+        let name = shown(&path);
+        assert_eq!(knows_rules, STORES_THAT_KNOW_RULES.contains(&name.as_str()), "{name}");
+    }
+}
+
+/// `StoredKey`, a signing key ready to be stored, stands with the rule that seals it.
+const STORES_THAT_KNOW_RULES: [&str; 1] = ["app/src/resources/instances/store.rs"];
+
+#[test]
+fn views_are_pure() {
+    none_contains("view.rs", &["async", "await", "axum", "latchkey_db", "store", "Tx"]);
+    none_has_sql("view.rs");
+}
+
+#[test]
+fn handlers_contain_no_sql() {
+    none_has_sql("backend.rs");
+    for (path, text) in sources("app") {
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let may = ["store.rs", "outbox.rs"].contains(&name.as_str())
+            || SQL_ELSEWHERE.iter().any(|(file, _)| *file == shown(&path));
+        assert!(may || !has_sql(&text), "SQL in {}", shown(&path));
+    }
+}
+
+/// Where SQL stands outside of `store.rs` and `outbox.rs`, and why.
+const SQL_ELSEWHERE: [(&str, &str); 4] = [
+    ("app/src/resources/users/credentials.rs", "the store of the credentials table, beside what it holds"),
+    ("app/src/resources/users/list.rs", "a list is built from its filters, piece by piece"),
+    ("app/src/resources/inbox/dev.rs", "the only reader of messages until they are delivered"),
+    ("app/src/router.rs", "readiness asks the database a question of its own"),
+];
+
+#[test]
+fn list_of_files_with_sql_is_not_longer_than_needed() {
+    let all = sources("app");
+    for (file, _) in SQL_ELSEWHERE {
+        let listed = all.iter().find(|(path, _)| shown(path) == file);
+        assert!(listed.is_some_and(|(_, text)| has_sql(text)), "{file} has no SQL any more");
+    }
+}
+
+#[test]
+fn every_table_is_written_in_one_place() {
+    for table in tables() {
+        let writes =
+            ["INSERT INTO", "UPDATE", "DELETE FROM"].map(|keyword| format!("{keyword} {}", table.name));
+        let is_writer = |text: &String| {
+            strings(text).iter().any(|string| writes.iter().any(|write| has_word(string, write)))
+        };
+        let all = sources("app").into_iter().filter(|(_, text)| is_writer(text));
+        let writers: Vec<String> = all.map(|(path, _)| shown(&path)).collect();
+        assert_eq!(writers.len(), 1, "{} is written by {writers:?}", table.name);
+    }
+}
+
+/// Statements about a tenant's table that do not name the tenant, and why.
+const ACROSS_TENANTS: [(&str, &str); 1] =
+    [("FROM secret_keys k", "a key is what tells the tenant in the first place")];
+
+#[test]
+fn every_statement_about_a_table_of_tenants_names_the_tenant() {
+    let tenant_tables: Vec<String> =
+        tables().into_iter().filter(|table| table.is_of_a_tenant()).map(|table| table.name).collect();
+    assert!(tenant_tables.len() >= 8, "{tenant_tables:?}");
+    let mut checked = 0;
+    for (path, text) in sources("app") {
+        for (at, statement) in statements(&text) {
+            let touches = |table: &String| {
+                ["FROM", "INTO", "UPDATE", "JOIN"]
+                    .iter()
+                    .any(|keyword| has_word(&statement, &format!("{keyword} {table}")))
+            };
+            if !tenant_tables.iter().any(touches) {
+                continue;
+            }
+            checked += 1;
+            let is_known = ACROSS_TENANTS.iter().any(|(start, _)| statement.contains(start));
+            let is_whole = statement.contains(" WHERE ") || statement.starts_with("INSERT");
+            let names_tenant = match is_whole {
+                true => statement.contains("instance_id"),
+                false => is_completed(&text, at),
+            };
+            assert!(names_tenant || is_known, "{}: {statement}", shown(&path));
+        }
+    }
+    assert!(checked >= 20, "only {checked} statements were found");
+}
+
+/// The SQL statements of a text with the place where they start.
+fn statements(text: &str) -> Vec<(usize, String)> {
+    let found = strings(text).into_iter().filter(|string| {
+        ["SELECT ", "INSERT ", "UPDATE ", "DELETE "].iter().any(|keyword| string.starts_with(keyword))
+    });
+    let mut from = 0;
+    let place = |statement: String| {
+        from = text[from..].find(&statement).map_or(from, |at| from + at);
+        (from, statement.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\ ", ""))
+    };
+    found.map(place).collect()
+}
+
+/// Whether a `SELECT … FROM …` without condition gets one that names the tenant: as a constant, in every
+/// place that uses it; as the start of a list, in the filters that follow.
+fn is_completed(text: &str, at: usize) -> bool {
+    let line_start = text[..at].rfind('\n').map_or(0, |line| line + 1);
+    let line = &text[line_start..at];
+    let Some(name) = line.trim_start().strip_prefix("const ").and_then(|rest| rest.split(':').next()) else {
+        return text[at..].lines().take(12).any(|line| line.contains("instance_id = ?"))
+            || text.contains(".filter(\"instance_id = ?\"");
+    };
+    let uses: Vec<&str> = text.match_indices(&format!("[{name}")).map(|(at, _)| &text[at..]).collect();
+    let names_tenant = |rest: &&str| {
+        let call = rest.split(']').next().unwrap_or_default();
+        call.contains("instance_id = $1") || call.contains("BY_IDENTIFICATION")
+    };
+    !uses.is_empty() && uses.iter().all(names_tenant)
+}
+
+#[test]
+fn every_code_of_the_catalogue_is_used() {
+    let mut text = String::new();
+    for name in ["app", "web", "db", "server"] {
+        for (_, source) in sources(name) {
+            text.push_str(&code(&source));
+        }
+    }
+    for (path, source) in sources("base") {
+        // The catalogue itself declares the codes; that is no use.
+        let source =
+            if path.ends_with("error.rs") { source.split("catalogue! {").next().unwrap() } else { &source };
+        text.push_str(&code(source));
+    }
+    let unused: Vec<String> = Code::ALL
+        .iter()
+        .map(|code| format!("{code:?}"))
+        .filter(|name| !has_word(&text, &format!("Code::{name}")))
+        .collect();
+    assert_eq!(unused, NOTHING);
+}
+
+const CRATES: [&str; 10] =
+    ["app", "base", "bench", "db", "images", "jose", "passwords", "server", "testkit", "web"];
+
+#[test]
+fn no_crate_is_forgotten_here() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut found: Vec<String> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().to_string_lossy().into_owned())
+        .collect();
+    found.sort();
+    assert_eq!(found, CRATES);
+}
+
+#[test]
+fn nothing_is_left_undone_or_silenced() {
+    for name in CRATES {
+        for (path, text) in sources(name) {
+            let code = code(&text);
+            for word in ["#[allow", "#![allow", "todo!", "unimplemented!", "dbg!", "FIXME", "XXX"] {
+                assert!(!code.contains(word), "{word} in {}", shown(&path));
+            }
+            for (number, line) in text.lines().enumerate() {
+                let is_bare = line.contains("TODO") && !line.contains("TODO(#");
+                assert!(!is_bare, "{}:{} has a TODO without an issue", shown(&path), number + 1);
+            }
+            for silenced in code.split("#[expect(").skip(1).chain(code.split("#![expect(").skip(1)) {
+                let attribute = silenced.split(")]").next().unwrap_or_default();
+                assert!(attribute.contains("reason ="), "{}: expect without a reason", shown(&path));
+            }
+        }
+    }
+}
+
+#[test]
+fn time_and_randomness_come_in_as_arguments() {
+    let pure = ["app", "db", "images", "jose", "passwords"];
+    let words = ["SystemTime", "SystemRng", "SystemClock", "getrandom"];
+    assert_eq!(uses(&pure, &words), NOTHING);
+}
+
+#[test]
+fn every_module_says_what_it_is() {
+    for name in CRATES {
+        for (path, text) in sources(name) {
+            assert!(text.starts_with("//! "), "{} does not say what it is", shown(&path));
+        }
+    }
+}
+
+#[test]
+fn files_stay_short_enough_to_be_read() {
+    for name in CRATES {
+        for (path, text) in sources(name) {
+            let lines = text.lines().count();
+            assert!(lines <= 600, "{} has {lines} lines", shown(&path));
+        }
+    }
+}
+
+#[test]
+fn statements_and_strings_are_told_from_comments_and_code() {
+    let text =
+        "// SELECT 1 FROM users\nlet a = \"SELECT \\\"x\\\" FROM b\"; let c = r#\"D \"q\" E\"#; b'\"' f";
+    let (code, strings) = parts(text);
+    assert_eq!(strings, ["SELECT \\\"x\\\" FROM b", "D \"q\" E"]);
+    assert!(has_word(&code, "let") && has_word(&code, "f") && !has_word(&code, "SELECT"));
+}

@@ -1,0 +1,10 @@
+//! Attacks that broke other identity products, tried on this one. Each test is named after what it
+//! protects; whatever is refused changes nothing.
+
+mod credentials;
+mod fields;
+mod headers;
+mod logs;
+mod pictures;
+mod races;
+mod tenancy;

@@ -1,0 +1,143 @@
+//! Request bodies: what counts as none, as JSON, as too much.
+
+use latchkey_testkit::TestServer;
+use serde_json::json;
+
+use super::{TEXT_MAX, ada, bearer, post_raw, send};
+
+#[tokio::test]
+async fn empty_null_and_empty_object_bodies_mean_the_same() {
+    let t = TestServer::start().await;
+    let path = format!("/v1/users/{}/remove_password", ada(&t).await);
+    let mut answers = Vec::new();
+    for body in ["", "null", "{}", " \r\n\t", " null ", "\n{ }\n"] {
+        answers.push(post_raw(&t, &path, body).await.ok());
+    }
+    assert!(answers.iter().all(|answer| *answer == answers[0]));
+    // Without a body nothing needs to be said about its type.
+    send(&t, "POST", &path, &[("authorization", &bearer(&t))], "").await.ok();
+}
+
+#[tokio::test]
+async fn operation_without_a_body_does_not_mind_an_empty_one() {
+    let t = TestServer::start().await;
+    let path = format!("/v1/users/{}/ban", ada(&t).await);
+    for body in ["", "null", "{}"] {
+        post_raw(&t, &path, body).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn body_without_the_json_content_type_is_refused() {
+    let t = TestServer::start().await;
+    let key = bearer(&t);
+    let body = r#"{"username": "somebody"}"#;
+    let without = send(&t, "POST", "/v1/users", &[("authorization", &key)], body).await;
+    without.is_error(415, "unsupported_content_type");
+    for bad in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "json"]
+    {
+        let answer =
+            send(&t, "POST", "/v1/users", &[("authorization", &key), ("content-type", bad)], body).await;
+        answer.is_error(415, "unsupported_content_type");
+    }
+}
+
+#[tokio::test]
+async fn json_content_type_is_read_in_any_case_and_with_parameters() {
+    let t = TestServer::start().await;
+    let key = bearer(&t);
+    let good =
+        ["application/json", "application/json; charset=utf-8", "Application/JSON", "application/json;x"];
+    for (number, content_type) in good.into_iter().enumerate() {
+        let headers = [("authorization", key.as_str()), ("content-type", content_type)];
+        let body = json!({"username": format!("somebody-{number}")}).to_string();
+        send(&t, "POST", "/v1/users", &headers, body).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn picture_sent_as_anything_but_a_form_is_refused() {
+    let t = TestServer::start().await;
+    let path = format!("/v1/users/{}/profile_image", ada(&t).await);
+    post_raw(&t, &path, "{}").await.is_error(415, "unsupported_content_type");
+    let key = bearer(&t);
+    for content_type in ["multipart/form-data", "multipart/form-data; boundary=", "multipart/form-data; x=y"]
+    {
+        let headers = [("authorization", key.as_str()), ("content-type", content_type)];
+        send(&t, "POST", &path, &headers, "x").await.is_error(400, "request_body_invalid");
+    }
+}
+
+#[tokio::test]
+async fn body_over_256_kilobytes_is_too_large() {
+    let t = TestServer::start().await;
+    let padded = |length: usize| {
+        let body = r#"{"username": "somebody"}"#;
+        format!("{body}{}", " ".repeat(length - body.len()))
+    };
+    post_raw(&t, "/v1/users", padded(TEXT_MAX + 1)).await.is_error(413, "request_body_too_large");
+    post_raw(&t, "/v1/users", padded(8 * 1024 * 1024)).await.is_error(413, "request_body_too_large");
+    post_raw(&t, "/v1/users", padded(TEXT_MAX)).await.ok();
+}
+
+#[tokio::test]
+async fn deeply_nested_json_is_refused() {
+    let t = TestServer::start().await;
+    for depth in [300, 10_000, 60_000] {
+        let (open, close) = (r#"{"a":"#.repeat(depth / 2), "}".repeat(depth / 2));
+        let nested = format!(r#"{{"public_metadata": {open}1{close}}}"#);
+        if nested.len() <= TEXT_MAX {
+            post_raw(&t, "/v1/users", nested).await.is_error(400, "request_body_invalid");
+        }
+        let lists = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        post_raw(&t, "/v1/users", lists).await.is_error(400, "request_body_invalid");
+    }
+}
+
+#[tokio::test]
+async fn invalid_utf8_is_refused_in_bodies_queries_and_paths() {
+    let t = TestServer::start().await;
+    for bad in [&b"{\"username\": \"\xff\xfe\"}"[..], b"\xff", b"{\"\xc3\x28\": 1}"] {
+        post_raw(&t, "/v1/users", bad.to_vec()).await.is_error(400, "request_body_invalid");
+    }
+    post_raw(&t, "/v1/users", r#"{"username": "\ud800"}"#).await.is_error(400, "request_body_invalid");
+    t.get("/v1/users?query=%ff").await.is_error(400, "malformed_request_parameters");
+    t.get("/v1/users?query=%").await.is_error(400, "malformed_request_parameters");
+    t.get("/v1/users/%ff").await.is_error(404, "resource_not_found");
+}
+
+#[tokio::test]
+async fn nul_is_refused_wherever_text_is_stored() {
+    let t = TestServer::start().await;
+    let id = ada(&t).await;
+    for field in ["username", "first_name", "external_id", "password", "locale"] {
+        let answer = t.post("/v1/users", json!({"username": "somebody", field: "a\u{0}b"})).await;
+        answer.is_error(422, "form_param_value_invalid");
+        assert_eq!(answer.param(), field);
+        let path = format!("/v1/users/{id}");
+        t.patch(&path, json!({field: "a\u{0}b"})).await.is_error(422, "form_param_value_invalid");
+    }
+    for field in ["email_address", "phone_number", "web3_wallet", "backup_codes"] {
+        let answer = t.post("/v1/users", json!({"username": "somebody", field: ["a\u{0}b"]})).await;
+        answer.is_error(422, "form_param_value_invalid");
+        assert_eq!(answer.param(), field);
+    }
+    t.get("/v1/users?query=a%00b").await.is_error(400, "malformed_request_parameters");
+    t.get("/v1/users?user_id=a%00b").await.is_error(400, "malformed_request_parameters");
+}
+
+#[tokio::test]
+async fn nul_in_metadata_is_kept_as_it_is() {
+    let t = TestServer::start().await;
+    let path = format!("/v1/users/{}/metadata", ada(&t).await);
+    let metadata = json!({"a\u{0}b": "c\u{0}d"});
+    let answer = t.put(&path, json!({"private_metadata": metadata})).await.ok();
+    assert_eq!(answer["private_metadata"], metadata);
+}
+
+#[tokio::test]
+async fn repeated_field_counts_once_and_the_last_wins() {
+    let t = TestServer::start().await;
+    let answer = post_raw(&t, "/v1/users", r#"{"username": "first-one", "username": "second-one"}"#).await;
+    assert_eq!(answer.ok()["username"], "second-one");
+}

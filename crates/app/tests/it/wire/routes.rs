@@ -1,0 +1,66 @@
+//! Paths and methods that exist, and those that do not.
+
+use latchkey_testkit::TestServer;
+use serde_json::json;
+
+use super::{ada, is_an_error_body};
+
+#[tokio::test]
+async fn unknown_route_is_a_json_error_that_differs_from_an_unknown_id() {
+    let t = TestServer::start().await;
+    for path in ["/", "/v1", "/v1/", "/v1/nowhere", "/users", "/v2/users", "/v1/users/x/y/z", "/favicon.ico"]
+    {
+        let answer = t.get(path).await;
+        assert_eq!((answer.status, answer.code()), (404, "route_not_found"), "{path}");
+        is_an_error_body(&answer);
+        // Also without credentials: a wrong address is the caller's first problem.
+        t.call(None, "POST", path, None).await.is_error(404, "route_not_found");
+    }
+    t.get("/v1/users/user_000000000000000000000000000").await.is_error(404, "resource_not_found");
+}
+
+#[tokio::test]
+async fn wrong_method_is_a_json_error_that_names_the_right_ones() {
+    let t = TestServer::start().await;
+    let id = ada(&t).await;
+    let cases = [
+        ("DELETE", "/v1/users".to_owned(), "GET,HEAD,POST"),
+        ("POST", format!("/v1/users/{id}"), "DELETE,GET,HEAD,PATCH"),
+        ("GET", format!("/v1/users/{id}/ban"), "POST"),
+        ("POST", "/v1/jwks".to_owned(), "GET,HEAD"),
+        ("PUT", "/healthz".to_owned(), "GET,HEAD"),
+        ("OPTIONS", "/v1/users".to_owned(), "GET,HEAD,POST"),
+        ("TRACE", "/v1/users".to_owned(), "GET,HEAD,POST"),
+    ];
+    for (method, path, allowed) in cases {
+        let answer = t.call(Some(&t.tenant), method, &path, None).await;
+        answer.is_error(405, "method_not_allowed");
+        let mut methods: Vec<&str> = answer.header("allow").split(',').map(str::trim).collect();
+        methods.sort_unstable();
+        methods.dedup();
+        assert_eq!(methods.join(","), allowed, "{method} {path}");
+        is_an_error_body(&answer);
+    }
+}
+
+#[tokio::test]
+async fn head_answers_like_get_without_a_body() {
+    let t = TestServer::start().await;
+    let id = ada(&t).await;
+    for path in [format!("/v1/users/{id}"), "/v1/users".to_owned(), "/v1/jwks".to_owned()] {
+        let head = t.call(Some(&t.tenant), "HEAD", &path, None).await;
+        assert_eq!((head.status, head.bytes.len()), (200, 0), "{path}");
+        assert_eq!(head.header("content-type"), "application/json");
+        let length = t.get(&path).await.bytes.len().to_string();
+        assert_eq!(head.header("content-length"), length);
+    }
+    assert_eq!(t.call(Some(&t.tenant), "HEAD", "/v1/users/nobody", None).await.status, 404);
+    assert_eq!(t.call(None, "HEAD", "/v1/users", None).await.status, 401);
+}
+
+#[tokio::test]
+async fn fixed_paths_win_over_ids() {
+    let t = TestServer::start().await;
+    assert_eq!(t.get("/v1/users/count").await.ok(), json!({"object": "total_count", "total_count": 0}));
+    t.get("/v1/users/ban").await.is_error(405, "method_not_allowed");
+}

@@ -1,0 +1,78 @@
+//! Health, metrics, the OpenAPI document and the reference page.
+
+use latchkey_testkit::TestServer;
+
+#[tokio::test]
+async fn health_and_readiness_answer_without_credentials() {
+    let t = TestServer::start().await;
+    for (path, text) in [("/healthz", "ok"), ("/readyz", "ready")] {
+        let answer = t.call(None, "GET", path, None).await;
+        assert_eq!((answer.status, &answer.bytes[..]), (200, text.as_bytes()), "{path}");
+    }
+}
+
+async fn metrics(t: &TestServer) -> String {
+    let answer = t.call(None, "GET", "/metrics", None).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("content-type").starts_with("text/plain"));
+    String::from_utf8(answer.bytes).unwrap()
+}
+
+fn series(metrics: &str) -> Vec<&str> {
+    let lines = metrics.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| line.rsplit_once(' ').unwrap().0).collect()
+}
+
+#[tokio::test]
+async fn metrics_count_by_operation_and_status_class() {
+    let t = TestServer::start().await;
+    t.get("/v1/users").await.ok();
+    t.get("/v1/users/nobody").await;
+    t.call(Some(&t.tenant), "HEAD", "/v1/users", None).await;
+    let text = metrics(&t).await;
+    for line in [
+        "latchkey_http_requests_total{operation=\"GetUserList\",status=\"2xx\"} 2",
+        "latchkey_http_requests_total{operation=\"GetUser\",status=\"4xx\"} 1",
+        "latchkey_http_request_duration_seconds_count{operation=\"GetUserList\"} 2",
+    ] {
+        assert!(text.lines().any(|found| found == line), "{line} in {text}");
+    }
+}
+
+#[tokio::test]
+async fn two_hundred_unknown_paths_add_no_series_to_the_metrics() {
+    let t = TestServer::start().await;
+    t.get("/v1/nowhere").await;
+    t.get("/v1/users/nobody").await;
+    t.call(Some(&t.tenant), "BREW", "/v1/users", None).await;
+    metrics(&t).await;
+    let before = metrics(&t).await;
+    for number in 0..200 {
+        t.get(&format!("/v1/nowhere/{number}")).await;
+        t.get(&format!("/v1/users/user_{number:027}")).await;
+        t.call(Some(&t.tenant), &format!("BREW{number}"), "/v1/users", None).await;
+    }
+    let after = metrics(&t).await;
+    assert_eq!(series(&after), series(&before));
+}
+
+#[tokio::test]
+async fn openapi_document_is_served_as_the_code_says() {
+    let t = TestServer::start().await;
+    let answer = t.call(None, "GET", "/openapi.json", None).await;
+    assert_eq!(answer.header("content-type"), "application/json");
+    assert_eq!(answer.ok(), latchkey_app::document("http://127.0.0.1:3400"));
+}
+
+#[tokio::test]
+async fn reference_is_a_page_that_needs_nothing_from_elsewhere() {
+    let t = TestServer::start().await;
+    let answer = t.call(None, "GET", "/reference", None).await;
+    assert_eq!(answer.status, 200);
+    assert!(answer.header("content-type").starts_with("text/html"));
+    let page = String::from_utf8(answer.bytes).unwrap();
+    assert!(page.contains("/openapi.json"));
+    for foreign in ["src=\"http", "href=\"http", "src=\"//", "@import", "url(http"] {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+}
