@@ -11,6 +11,7 @@ mod list;
 mod migrate;
 mod postgres;
 mod row;
+mod sample;
 mod sqlite;
 mod tx;
 mod value;

@@ -6,12 +6,13 @@ use latchkey_base::page::Paging;
 
 use crate::error::Result;
 use crate::row::Read;
+use crate::sample::{Sample, trigrams};
 use crate::tx::Tx;
 use crate::value::Value;
 
 /// A search index over one folded text of a table: on SQLite a table of trigrams beside it, on
 /// PostgreSQL a trigram index.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SearchIndex {
     /// SQLite's table of trigrams; its rowids are those of `table`.
     pub index: &'static str,
@@ -22,13 +23,15 @@ pub struct SearchIndex {
 }
 
 /// A trigram needs three characters; shorter terms are compared row by row.
-const TRIGRAM: usize = 3;
+pub(crate) const TRIGRAM: usize = 3;
 /// Looking up more trigrams than this costs more than comparing the hits that are left.
-const LOOKED_UP: usize = 4;
+const LOOKED_UP: usize = 3;
 /// Trigrams are chosen from the first characters of a term; a long one has enough of them there.
 const CHOSEN_FROM: usize = 64;
 /// With more hits than this, walking the list in its order finds a page sooner than sorting all hits.
 const FEW: i64 = 2000;
+/// Counting has no page to find soon; up to so many hits, looking each up beats comparing every row.
+const FEW_TO_COUNT: i64 = 50_000;
 /// `IN` lists are padded to these lengths, so that a few prepared statements serve all of them.
 const LENGTHS: [usize; 5] = [1, 4, 16, 64, 256];
 
@@ -41,9 +44,23 @@ pub struct List {
 }
 
 enum Condition {
-    Plain { text: &'static str, values: Vec<Value> },
-    In { before: &'static str, values: Vec<Value>, after: &'static str, first: Vec<Value> },
-    Search { index: SearchIndex, within: Option<&'static str>, term: String },
+    Plain {
+        text: &'static str,
+        values: Vec<Value>,
+    },
+    In {
+        before: &'static str,
+        values: Vec<Value>,
+        after: &'static str,
+        first: Vec<Value>,
+    },
+    /// `hits`: the rows the index found, as a JSON list.
+    Search {
+        index: SearchIndex,
+        within: Option<&'static str>,
+        term: String,
+        hits: Option<String>,
+    },
 }
 
 impl List {
@@ -85,7 +102,7 @@ impl List {
     /// that part of the text does.
     pub fn search(mut self, index: SearchIndex, within: Option<&'static str>, term: Option<String>) -> List {
         if let Some(term) = term {
-            self.conditions.push(Condition::Search { index, within, term });
+            self.conditions.push(Condition::Search { index, within, term, hits: None });
         }
         self
     }
@@ -108,40 +125,66 @@ impl List {
     }
 
     /// The rows.
-    pub async fn fetch<T: Send + 'static>(self, tx: &mut Tx, read: Read<T>) -> Result<Vec<T>> {
-        let ordered = self.order_is_cheaper(tx).await?;
-        let (sql, params) = self.build(tx.is_sqlite() && !ordered, tx.is_sqlite(), self.select);
+    pub async fn fetch<T: Send + 'static>(mut self, tx: &mut Tx, read: Read<T>) -> Result<Vec<T>> {
+        if tx.is_sqlite() {
+            self.look_up(tx, FEW).await?;
+        }
+        let (sql, params) = self.build(tx.is_sqlite());
         tx.query(sql, &params, read).await
     }
 
     /// How many rows there are, leaving order and page aside. The select must be `SELECT count(*) FROM …`.
     pub async fn count(self, tx: &mut Tx) -> Result<i64> {
-        let bare = List { order: "", page: None, ..self };
-        let (sql, params) = bare.build(tx.is_sqlite(), tx.is_sqlite(), bare.select);
+        let mut bare = List { order: "", page: None, ..self };
+        if tx.is_sqlite() {
+            bare.look_up(tx, FEW_TO_COUNT).await?;
+        }
+        let (sql, params) = bare.build(tx.is_sqlite());
         let rows = tx.query(sql, &params, |row| row.int(0)).await?;
         Ok(rows.first().copied().unwrap_or_default())
     }
 
-    /// SQLite cannot estimate how many rows a search term hits, so a capped count decides between
-    /// "collect the hits and sort them" and "walk in order and compare". PostgreSQL has statistics.
-    async fn order_is_cheaper(&self, tx: &mut Tx) -> Result<bool> {
-        for condition in &self.conditions {
-            let Condition::Search { index, term, .. } = condition else { continue };
-            let Some(trigrams) = trigrams(term).filter(|_| tx.is_sqlite()) else { continue };
-            let sql =
-                format!("SELECT count(*) FROM (SELECT 1 FROM {0} WHERE {0} MATCH $1 LIMIT $2)", index.index);
-            let params = [trigrams.into(), (FEW + 1).into()];
-            let hits = tx.query(sql, &params, |row| row.int(0)).await?;
-            if hits.first().is_none_or(|&hits| hits <= FEW) {
-                return Ok(false);
+    /// On SQLite, looks search terms up in their index first. With at most `few` hits the statement gets
+    /// them as a list; with more it walks in its order and compares, which finds a page sooner than
+    /// sorting all hits. PostgreSQL has statistics and decides by itself.
+    async fn look_up(&mut self, tx: &mut Tx, few: i64) -> Result<()> {
+        for condition in &mut self.conditions {
+            let Condition::Search { index, term, hits, .. } = condition else { continue };
+            if term.chars().count() < TRIGRAM {
+                continue;
             }
+            let sample = tx.sample(index).await?;
+            let sql = format!("SELECT rowid FROM {0} WHERE {0} MATCH $1 LIMIT $2", index.index);
+            let found =
+                tx.query(sql, &[rarest(term, &sample).into(), (few + 1).into()], |row| row.int(0)).await?;
+            let is_few = found.len() as i64 <= few;
+            *hits = is_few
+                .then(|| format!("[{}]", found.iter().map(i64::to_string).collect::<Vec<_>>().join(",")));
         }
-        Ok(true)
+        Ok(())
     }
 
-    fn build(&self, use_index: bool, sqlite: bool, select: &str) -> (String, Vec<Value>) {
-        let mut sql = String::from(select);
+    /// The fewest hits the index gave for a term, and the table they are of.
+    fn hits(&self) -> Option<(&'static str, &str)> {
+        let found = self.conditions.iter().filter_map(|condition| match condition {
+            Condition::Search { index, hits: Some(hits), .. } => Some((index.table, hits.as_str())),
+            _ => None,
+        });
+        found.min_by_key(|(_, hits)| hits.len())
+    }
+
+    fn build(&self, sqlite: bool) -> (String, Vec<Value>) {
+        let mut sql = String::from(self.select);
         let mut params = Vec::new();
+        if let Some((table, hits)) = self.hits() {
+            // The limit keeps SQLite from merging this into the rest and then walking the whole table in
+            // the order of the list, looking for hits.
+            let found = format!(
+                " FROM (SELECT * FROM {table} WHERE rowid IN (SELECT value FROM json_each($1)) LIMIT -1) AS {table}"
+            );
+            sql = sql.replace(&format!(" FROM {table}"), &found);
+            params.push(hits.into());
+        }
         for (position, condition) in self.conditions.iter().enumerate() {
             sql.push_str(if position == 0 { " WHERE " } else { " AND " });
             match condition {
@@ -157,8 +200,21 @@ impl List {
                     let marks = vec!["?"; length].join(",");
                     push(&mut sql, &mut params, &format!(" ({marks}){after})"), &padded);
                 }
-                Condition::Search { index, within, term } => {
-                    push_search(&mut sql, &mut params, (index, *within, term), use_index, sqlite);
+                Condition::Search { index, within, term, .. } if !sqlite => {
+                    // The index is over the whole text, so that is asked for when only a part counts, too.
+                    for text in [Some(index.text), *within].into_iter().flatten() {
+                        let and = if text == index.text { "" } else { " AND " };
+                        push(
+                            &mut sql,
+                            &mut params,
+                            &format!("{and}{text} LIKE ? ESCAPE '\\'"),
+                            &[pattern(term).into()],
+                        );
+                    }
+                }
+                Condition::Search { index, within, term, .. } => {
+                    let contains = format!("instr({}, ?) > 0", within.unwrap_or(index.text));
+                    push(&mut sql, &mut params, &contains, &[term.as_str().into()]);
                 }
             }
         }
@@ -189,52 +245,16 @@ fn push(sql: &mut String, params: &mut Vec<Value>, text: &str, values: &[Value])
     }
 }
 
-fn push_search(
-    sql: &mut String,
-    params: &mut Vec<Value>,
-    (index, within, term): (&SearchIndex, Option<&'static str>, &str),
-    use_index: bool,
-    sqlite: bool,
-) {
-    if !sqlite {
-        // The index is over the whole text, so that is asked for too when only a part counts.
-        push(sql, params, &format!("{} LIKE ? ESCAPE '\\'", index.text), &[pattern(term).into()]);
-        if let Some(part) = within {
-            push(sql, params, &format!(" AND {part} LIKE ? ESCAPE '\\'"), &[pattern(term).into()]);
-        }
-        return;
-    }
-    if let Some(trigrams) = trigrams(term).filter(|_| use_index) {
-        let text =
-            format!("{0}.rowid IN (SELECT rowid FROM {1} WHERE {1} MATCH ?) AND ", index.table, index.index);
-        push(sql, params, &text, &[trigrams.into()]);
-    }
-    push(sql, params, &format!("instr({}, ?) > 0", within.unwrap_or(index.text)), &[term.into()]);
-}
-
-/// The full-text query for "contains these trigrams of the term", each quoted so that nothing in it is
-/// an operator; nothing when the term is too short. The rarest are chosen, as far as letters tell.
-fn trigrams(term: &str) -> Option<String> {
-    let letters: Vec<char> = term.chars().take(CHOSEN_FROM).collect();
-    let mut ranked: Vec<&[char]> = letters.windows(TRIGRAM).collect();
-    ranked
-        .sort_by_key(|trigram| std::cmp::Reverse(trigram.iter().map(|&letter| rarity(letter)).sum::<u32>()));
+/// The full-text query for "contains the rarest trigrams of the term", each quoted so that nothing in it
+/// is an operator.
+fn rarest(term: &str, sample: &Sample) -> String {
+    let start: String = term.chars().take(CHOSEN_FROM).collect();
+    let mut ranked = trigrams(&start);
+    ranked.sort_by_key(|trigram| sample.count(trigram));
     ranked.dedup();
     let quoted =
-        |trigram: &&[char]| format!("\"{}\"", String::from_iter(trigram.iter()).replace('"', "\"\""));
-    let chosen: Vec<String> = ranked.iter().take(LOOKED_UP).map(quoted).collect();
-    (!chosen.is_empty()).then(|| chosen.join(" AND "))
-}
-
-/// How much a character tells two texts apart.
-fn rarity(letter: char) -> u32 {
-    match letter {
-        '@' | '.' | '\n' | ' ' => 0,
-        'a' | 'c' | 'e' | 'i' | 'l' | 'm' | 'n' | 'o' | 'r' | 's' | 't' => 1,
-        'a'..='z' => 2,
-        '0'..='9' => 3,
-        _ => 4,
-    }
+        |trigram: &[char; TRIGRAM]| format!("\"{}\"", String::from_iter(trigram).replace('"', "\"\""));
+    ranked.iter().take(LOOKED_UP).map(quoted).collect::<Vec<_>>().join(" AND ")
 }
 
 /// The `LIKE` pattern for "contains this", with its wildcards made literal.

@@ -5,6 +5,7 @@
 //! waiting one in a savepoint of its own and commits them together, so that they share one fsync;
 //! none is acknowledged before that fsync.
 
+use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,7 +15,9 @@ use rusqlite::{CachedStatement, Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::error::{DbError, Result};
+use crate::list::SearchIndex;
 use crate::row::{Read, Row};
+use crate::sample::Sample;
 use crate::tx::Tx;
 use crate::value::Value;
 
@@ -36,6 +39,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     long: Arc<Semaphore>,
+    samples: Mutex<HashMap<SearchIndex, Arc<Sample>>>,
     writer: mpsc::Sender<Job>,
 }
 
@@ -66,7 +70,13 @@ impl Sqlite {
             .spawn(move || write_loop(connection, jobs, &before_commit))
             .map_err(DbError::failed)?;
         let long = Arc::new(Semaphore::new(LONG_READS));
-        Ok(Arc::new(Sqlite { path: path.to_owned(), readers: Mutex::default(), long, writer: sender }))
+        Ok(Arc::new(Sqlite {
+            path: path.to_owned(),
+            readers: Mutex::default(),
+            long,
+            samples: Mutex::default(),
+            writer: sender,
+        }))
     }
 
     /// A read-only connection: an idle one, or a new one.
@@ -94,6 +104,16 @@ impl Sqlite {
     /// A place among the long reads; waits for one.
     pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
         self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
+    }
+
+    /// The sample of a search index that was taken last.
+    pub(crate) fn sample(&self, index: &SearchIndex) -> Arc<Sample> {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner).entry(*index).or_default().clone()
+    }
+
+    /// Keeps a new sample of a search index.
+    pub(crate) fn keep_sample(&self, index: &SearchIndex, sample: Arc<Sample>) {
+        self.samples.lock().unwrap_or_else(PoisonError::into_inner).insert(*index, sample);
     }
 
     /// Hands a transaction to the writer; waits while its queue is full.

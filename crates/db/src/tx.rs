@@ -9,7 +9,9 @@ use rusqlite::Connection;
 use tokio::sync::OwnedSemaphorePermit;
 
 use crate::error::{DbError, Result};
+use crate::list::SearchIndex;
 use crate::row::Read;
+use crate::sample::Sample;
 use crate::sqlite::Sqlite;
 use crate::value::Value;
 use crate::{postgres, sqlite};
@@ -233,6 +235,23 @@ impl Tx {
                 rows
             }
         }
+    }
+
+    /// How common the trigrams of a search index are; SQLite only. Inside a transaction, where nothing
+    /// slow belongs, nothing is known.
+    pub(crate) async fn sample(&mut self, index: &SearchIndex) -> Result<Arc<Sample>> {
+        let Inner::Reader { home, .. } = &self.inner else { return Ok(Arc::default()) };
+        let home = home.clone();
+        let newest = format!("SELECT coalesce(max(rowid), 0) FROM {}", index.table);
+        let highest = self.query(newest, &[], |row| row.int(0)).await?.first().copied().unwrap_or_default();
+        let known = home.sample(index);
+        if !known.is_outgrown(highest) {
+            return Ok(known);
+        }
+        let texts = self.query(Sample::statement(index, highest), &[], |row| row.text(0)).await?;
+        let fresh = Arc::new(Sample::of(&texts, highest));
+        home.keep_sample(index, fresh.clone());
+        Ok(fresh)
     }
 
     /// Whether the transaction may be committed. After a failed statement PostgreSQL answers `COMMIT`

@@ -123,7 +123,9 @@ async fn active_devices_are_listed_and_revoked() {
     });
     assert_eq!(t.get(&path).await.ok(), json!({"data": [device], "total_count": 1}));
     let revoked = t.delete(&format!("{path}/{DEVICE}")).await.ok();
-    assert_eq!((&revoked["status"], revoked["revoked_at"].is_i64()), (&json!("revoked"), true));
+    let now = latchkey_base::time::Clock::now(&*t.clock).ms();
+    let state = ["status", "revoked_at", "updated_at"].map(|key| revoked[key].clone());
+    assert_eq!(state, [json!("revoked"), json!(now), json!(now)]);
     assert_eq!(t.get(&path).await.ok(), json!({"data": [], "total_count": 0}));
     t.delete(&format!("{path}/{DEVICE}")).await.is_error(404, "resource_not_found");
     t.delete(&format!("{path}/nonsense")).await.is_error(404, "resource_not_found");

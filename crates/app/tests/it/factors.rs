@@ -149,6 +149,16 @@ async fn backup_codes_plain_or_digested_are_consumed_once() {
 }
 
 #[tokio::test]
+async fn a_backup_code_given_twice_is_still_used_up_at_once() {
+    let t = TestServer::start().await;
+    let id = user(&t, json!({"backup_codes": ["same-code", "other-code", "same-code"]})).await;
+    verify(&t, &id, "same-code").await.ok();
+    verify(&t, &id, "same-code").await.is_error(422, "totp_incorrect_code");
+    verify(&t, &id, "other-code").await.ok();
+    assert_eq!(factors(&t.shown(&id).await), [false; 3]);
+}
+
+#[tokio::test]
 async fn consuming_a_backup_code_leaves_totp_alone() {
     let t = TestServer::start().await;
     let mut fields = totp();

@@ -11,6 +11,7 @@ mod email_addresses;
 mod events;
 mod factors;
 mod inbox;
+mod invariants;
 mod lists;
 mod metadata;
 mod paging;

@@ -14,6 +14,7 @@ async fn limit_and_offset_have_bounds() {
     let t = TestServer::start().await;
     three(&t).await;
     assert_eq!(found(&t, "limit=1").await, ["c"]);
+    assert_eq!(found(&t, "limit=1&limit=3").await, ["c"], "the first counts");
     assert_eq!(found(&t, "limit=2&offset=1").await, ["b", "a"]);
     assert_eq!(found(&t, "limit=500&offset=0").await, ["c", "b", "a"]);
     assert_eq!(found(&t, "offset=3").await, [""; 0]);

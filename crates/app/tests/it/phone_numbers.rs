@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 const NOW: i64 = 1_767_225_600_000;
 const NOBODY: &str = "user_000000000000000000000000000";
-const NUMBERS: [&str; 4] = ["+14155552671", "+14155552672", "+14155552673", "+14155552674"];
+const NUMBERS: [&str; 5] = ["+14155552671", "+14155552672", "+14155552673", "+14155552674", "+14155552675"];
 
 fn id(value: &Value) -> &str {
     value["id"].as_str().unwrap()
@@ -299,13 +299,15 @@ async fn only_a_verified_number_is_a_second_factor() {
 async fn losing_the_last_second_factor_disables_mfa() {
     let t = TestServer::start().await;
     type Loss = fn(&str, &str) -> (&'static str, String, Value);
-    let losses: [Loss; 4] = [
+    let losses: [Loss; 5] = [
         |_, number| {
             ("PATCH", format!("/v1/phone_numbers/{number}"), json!({"reserved_for_second_factor": false}))
         },
         |_, number| ("PATCH", format!("/v1/phone_numbers/{number}"), json!({"verified": false})),
         |_, number| ("DELETE", format!("/v1/phone_numbers/{number}"), json!({})),
         |user, _| ("PUT", format!("/v1/users/{user}/phone_number"), json!({"phone_number": "+14155552679"})),
+        // Even by itself: the new number is never a second factor.
+        |user, _| ("PUT", format!("/v1/users/{user}/phone_number"), json!({"phone_number": NUMBERS[4]})),
     ];
     for (at, loss) in losses.into_iter().enumerate() {
         let user = bare(&t, &format!("user-{at}")).await;

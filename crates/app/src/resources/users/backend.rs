@@ -419,7 +419,9 @@ async fn revoke_trusted_device(
     let rule = move |mut user: User, scene: &Scene| {
         let active =
             user.trusted_devices.iter_mut().find(|known| known.id == device && known.revoked_at.is_none());
-        active.ok_or_else(|| Error::not_found("trusted device", &device))?.revoked_at = Some(scene.act.now);
+        let active = active.ok_or_else(|| Error::not_found("trusted device", &device))?;
+        active.revoked_at = Some(scene.act.now);
+        active.updated_at = scene.act.now;
         Ok(user)
     };
     let user = change(&cx, scene, Target::User(id), rule).await?;

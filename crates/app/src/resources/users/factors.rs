@@ -40,7 +40,9 @@ pub fn use_code(mut credentials: Credentials, code: &Secret, now: Time) -> Resul
         return Ok((credentials, CodeType::Totp));
     }
     if let Some(index) = credentials.backup_codes.iter().position(|stored| backup_code_fits(stored, code)) {
-        credentials.backup_codes.remove(index);
+        // One that was imported twice is still one code.
+        let used = credentials.backup_codes.remove(index);
+        credentials.backup_codes.retain(|stored| *stored != used);
         return Ok((credentials, CodeType::BackupCode));
     }
     let is_totp_shaped = code.len() == 6 && code.bytes().all(|byte| byte.is_ascii_digit());
