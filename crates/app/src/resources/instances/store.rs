@@ -21,8 +21,8 @@ const SELECT: &str = "SELECT id, environment, settings_revision, settings, creat
 
 /// The instance a key digest belongs to.
 pub async fn find_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Holder>> {
-    let sql = "SELECT i.id, i.environment, i.settings_revision FROM secret_keys k \
-               JOIN instances i ON i.id = k.instance_id WHERE k.digest = $1";
+    let sql = "SELECT id, environment, settings_revision FROM instances \
+               WHERE id = (SELECT instance_id FROM secret_keys WHERE digest = $1)";
     Ok(tx.maybe(&[sql], &[digest.into()], read_holder).await?)
 }
 
