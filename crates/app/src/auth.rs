@@ -8,11 +8,13 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_jose::digest::sha256;
 use latchkey_web::reply::Failure;
 
 use crate::cx::operation;
-use crate::resources::instances::{model::Environment, store};
+use crate::resources::instances::model::Environment;
+use crate::resources::instances::store::{self, Holder};
 use crate::settings::Settings;
 use crate::{App, AppState};
 
@@ -37,13 +39,42 @@ impl FromRequestParts<AppState> for SecretKey {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<SecretKey, Failure> {
-        let key = authenticate(app, bearer(parts)?).await?;
-        if let Some(operation) = app.operations.get(operation(parts)) {
-            let who = (key.instance.as_str(), key.environment);
-            app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now())?;
-        }
-        Ok(key)
+        let digest = key_digest(parts)?;
+        let mut tx = app.db.read().await?;
+        let holder = store::find_by_key(&mut tx, &digest).await?;
+        Ok(admit(app, &mut tx, parts, holder).await?)
     }
+}
+
+/// The digest of the key a request carries. Keys are looked up by it, every time: a key deleted a moment
+/// ago no longer works, on any node. It makes the comparison independent of how much of a guess is right.
+pub(crate) fn key_digest(parts: &Parts) -> Result<[u8; 32]> {
+    Ok(sha256(bearer(parts)?.as_bytes()))
+}
+
+/// Lets the holder of a key in: with the instance's settings, and if the rate limits allow it.
+pub(crate) async fn admit(
+    app: &App,
+    tx: &mut Tx,
+    parts: &Parts,
+    holder: Option<Holder>,
+) -> Result<SecretKey> {
+    let holder = holder.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+    let settings = match app.settings.get(&holder.id, holder.settings_revision) {
+        Some(settings) => settings,
+        None => {
+            let instance =
+                store::find(tx, &holder.id).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+            let settings = Arc::new(instance.settings);
+            app.settings.put(instance.id, instance.settings_revision, settings.clone());
+            settings
+        }
+    };
+    if let Some(operation) = app.operations.get(operation(parts)) {
+        let who = (holder.id.as_str(), holder.environment);
+        app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now())?;
+    }
+    Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
 }
 
 /// The credential of a request: exactly one header, `Bearer`, a space, and something without spaces.
@@ -64,24 +95,4 @@ fn bearer(parts: &Parts) -> Result<&str> {
         true => Ok(credential),
         false => Err(malformed()),
     }
-}
-
-/// Looks the key up by its digest, every time: a key deleted a moment ago no longer works, on any
-/// node. The digest makes the comparison independent of how much of a guess is right.
-async fn authenticate(app: &App, credential: &str) -> Result<SecretKey> {
-    let digest = sha256(credential.as_bytes());
-    let mut tx = app.db.read().await?;
-    let holder =
-        store::find_by_key(&mut tx, &digest).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
-    let settings = match app.settings.get(&holder.id, holder.settings_revision) {
-        Some(settings) => settings,
-        None => {
-            let instance =
-                store::find(&mut tx, &holder.id).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
-            let settings = Arc::new(instance.settings);
-            app.settings.put(instance.id, instance.settings_revision, settings.clone());
-            settings
-        }
-    };
-    Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
 }

@@ -128,7 +128,7 @@ async fn rest_and_restart(
         .push(Fact { goal: quick, ..fact(engine, "start on existing data, median", took[STARTS / 2], "ms") });
     report.facts.push(fact(engine, "start on existing data, slowest of five", took[STARTS - 1], "ms"));
     report.facts.push(Fact { goal: small, ..fact(engine, "idle memory after start", fresh, "MB") });
-    report.facts.push(Fact { goal: small, ..fact(engine, "idle memory after the load", after_load, "MB") });
+    report.facts.push(fact(engine, "own memory after the load", after_load, "MB"));
     Ok(())
 }
 

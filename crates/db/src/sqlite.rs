@@ -37,6 +37,8 @@ const WRITER_CACHE_KIB: i64 = -32_000;
 /// Pages in the log before they are copied to the file. Hot pages are then copied once for many changes;
 /// the log takes some 40 MB.
 const CHECKPOINT_PAGES: i64 = 10_000;
+/// How much of the file readers map rather than copy; what they touch is the system's cache, not ours.
+const MAPPED_BYTES: i64 = 256 << 20;
 /// Prepared statements kept for each connection.
 const STATEMENTS: usize = 256;
 
@@ -96,6 +98,7 @@ impl Sqlite {
                 let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
                 let connection = Connection::open_with_flags(&self.path, flags)?;
                 prepare(&connection)?;
+                connection.pragma_update(None, "mmap_size", MAPPED_BYTES)?;
                 Ok(connection)
             }
         }
@@ -149,7 +152,7 @@ fn prepare(connection: &Connection) -> Result<()> {
     // Otherwise plans may depend on the values bound, and SQLite prepares a statement anew each time it
     // gets others: most statements here would cost four times as much.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "cache_size", -4_000)?;
+    connection.pragma_update(None, "cache_size", -1_000)?;
     Ok(())
 }
 

@@ -92,7 +92,8 @@ pub async fn public_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<Strin
     Ok(tx.all(&[sql], &[instance.into()], |row| row.text(0)).await?)
 }
 
-fn read_holder(row: &Row<'_>) -> Result<Holder, DbError> {
+/// Reads a holder from `id, environment, settings_revision`.
+pub fn read_holder(row: &Row<'_>) -> Result<Holder, DbError> {
     Ok(Holder {
         id: read_id(row.str(0)?)?,
         environment: read_environment(row.str(1)?)?,

@@ -11,6 +11,7 @@ use latchkey_web::version::Version;
 
 use super::change::{Scene, Target, change};
 use super::credentials::{self, Credentials};
+use super::found::Found;
 use super::input::{
     CreateUser, Filters, ListUsers, Metadata, PageQuery, RemovePassword, SetCompromised, UpdateUser, UserIds,
     VerifyPassword, VerifyTotp,
@@ -165,8 +166,7 @@ async fn count(cx: Cx, key: SecretKey, Query(filters): Query<Filters>) -> Answer
     cx.reply(&view::total_count(list::count(&cx.app.db, &key.instance, filters).await?))
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = find(&cx, &key, &id).await?;
+async fn get(cx: Cx, Found { key, user }: Found) -> Answer {
     let lens = view::Lens { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url };
     cx.reply(&view::user(&user, lens))
 }

@@ -9,6 +9,7 @@ pub mod change;
 pub mod create;
 pub mod credentials;
 pub mod factors;
+pub mod found;
 pub mod input;
 pub mod list;
 pub mod metadata;
