@@ -71,11 +71,15 @@ CREATE TABLE verifications (
 CREATE INDEX ix__verifications__identification_id ON verifications (instance_id, identification_id, created_at);
 CREATE INDEX ix__verifications__user_id ON verifications (instance_id, user_id);
 
+-- Uploaded pictures. One belongs to the user it was uploaded for.
 CREATE TABLE images (
-  instance_id TEXT NOT NULL REFERENCES instances (id) ON DELETE CASCADE,
+  instance_id TEXT NOT NULL,
   id TEXT NOT NULL,
+  user_id TEXT NOT NULL,
   content_type TEXT NOT NULL,
   bytes BYTEA NOT NULL,
   created_at BIGINT NOT NULL,
-  PRIMARY KEY (instance_id, id)
+  PRIMARY KEY (instance_id, id),
+  FOREIGN KEY (instance_id, user_id) REFERENCES users (instance_id, id) ON DELETE CASCADE
 );
+CREATE INDEX ix__images__user_id ON images (instance_id, user_id);

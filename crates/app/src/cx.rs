@@ -52,6 +52,8 @@ pub struct Act {
     pub client_ip: String,
     /// What the client calls itself.
     pub user_agent: String,
+    /// Whether test addresses, numbers and codes work.
+    pub test_mode: bool,
 }
 
 impl Cx {
@@ -64,6 +66,7 @@ impl Cx {
             master: self.app.master.clone(),
             client_ip: self.client_ip.clone(),
             user_agent: self.user_agent.clone(),
+            test_mode: key.test_mode(),
         }
     }
 

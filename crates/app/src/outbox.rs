@@ -1,7 +1,7 @@
 //! Writes events and messages into the transaction that causes them. Nothing is sent here: workers
 //! take rows from these tables after the commit.
 
-use latchkey_base::kinds::{EventId, MessageId, UserId};
+use latchkey_base::kinds::{EventId, InstanceId, MessageId, UserId};
 use latchkey_base::{Error, Result};
 use latchkey_db::{Statement, Tx};
 use serde::{Deserialize, Serialize};
@@ -36,6 +36,13 @@ pub async fn emit(tx: &mut Tx, act: &Act, kind: Event, subject: &str, data: &imp
     let (sql, params) = event(act, kind, subject, data)?;
     tx.run(&[sql], &params).await?;
     Ok(())
+}
+
+/// Deletes up to `limit` events of an instance that is going away. Says whether there were any.
+pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Result<bool> {
+    let sql = "DELETE FROM events WHERE instance_id = $1 AND id IN \
+               (SELECT id FROM events WHERE instance_id = $1 ORDER BY id LIMIT $2)";
+    Ok(tx.run(&[sql], &[instance.into(), limit.into()]).await? > 0)
 }
 
 /// How a message reaches a person.

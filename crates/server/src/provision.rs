@@ -2,8 +2,10 @@
 //! it, and with instances and their keys.
 
 use latchkey_app::migrations;
-use latchkey_app::resources::instances::model::{Environment, Instance};
+use latchkey_app::outbox;
+use latchkey_app::resources::instances::model::{Environment, Instance, StoredKey};
 use latchkey_app::resources::instances::{keys, rules, store};
+use latchkey_app::resources::users;
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
@@ -141,7 +143,7 @@ pub(crate) async fn has_key(db: &Db, id: &InstanceId, key: &Secret) -> Result<bo
 /// before the transaction.
 struct Draft {
     instance: Instance,
-    signing_key: rules::StoredKey,
+    signing_key: StoredKey,
     secret_key: Secret,
 }
 
@@ -172,13 +174,27 @@ async fn insert_key(tx: &mut Tx, instance: &InstanceId, key: &Secret, now: Time)
 }
 
 async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -> Result<bool, Failure> {
-    let sql = "SELECT private_sealed FROM signing_keys WHERE instance_id = $1 AND kid = $2";
-    let sealed = db
-        .read()
-        .await?
-        .maybe(&[sql], &[instance.into(), instance.as_str().into()], |row| row.bytes(0))
-        .await?;
-    Ok(sealed.is_none_or(|sealed| master.open(&format!("signing_key:{instance}"), &sealed).is_ok()))
+    let sealed = store::private_key(&mut db.read().await?, instance, instance.as_str()).await?;
+    Ok(sealed.is_none_or(|sealed| rules::opens(master, instance.as_str(), &sealed)))
+}
+
+/// Deletes an instance with everything in it, in steps, so that a running server can write in between.
+pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
+    const STEP: i64 = 500;
+    loop {
+        let id = id.clone();
+        let more = db.write(move |tx| {
+            Box::pin(async move {
+                let had_users = users::store::delete_some(tx, &id, STEP).await?;
+                Ok(outbox::delete_some(tx, &id, STEP).await? || had_users)
+            })
+        });
+        if !more.await? {
+            break;
+        }
+    }
+    let id = id.clone();
+    Ok(db.write(move |tx| Box::pin(async move { store::delete(tx, &id).await })).await?)
 }
 
 fn unusable(cause: &str) -> Failure {

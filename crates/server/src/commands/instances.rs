@@ -2,7 +2,6 @@
 
 use clap::ArgMatches;
 use latchkey_app::resources::instances::model::{Environment, Instance};
-use latchkey_app::resources::instances::store;
 use latchkey_base::Time;
 use serde_json::{Value, json};
 
@@ -71,8 +70,7 @@ pub(crate) async fn delete(config: &Config, line: &ArgMatches) -> Result<(), Fai
         Ok(master) => files::find_development_key(&config.data_dir, &id, &master).is_some(),
         Err(_) => false,
     };
-    let target = id.clone();
-    storage.db.write(move |tx| Box::pin(async move { store::delete(tx, &target).await })).await?;
+    provision::delete(&storage.db, &id).await?;
     if kept && let Err(error) = files::forget_development_key(&config.data_dir) {
         tracing::warn!("the file development.key of the deleted instance cannot be removed: {error}");
     }

@@ -19,6 +19,16 @@ pub struct Instance {
     pub created_at: Time,
 }
 
+/// A signing key ready to be stored: the private half is sealed.
+pub struct StoredKey {
+    /// Key id, as tokens name it.
+    pub kid: String,
+    /// The public half as JSON.
+    pub public_jwk: String,
+    /// The private half, sealed.
+    pub private_sealed: Vec<u8>,
+}
+
 /// What an instance is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Environment {

@@ -6,18 +6,8 @@ use latchkey_base::{Error, Result, Time};
 use latchkey_jose::rsa::SigningKey;
 use latchkey_jose::seal::MasterKey;
 
-use super::model::{Environment, Instance};
+use super::model::{Environment, Instance, StoredKey};
 use crate::settings::Settings;
-
-/// A signing key ready to be stored: the private half is sealed.
-pub struct StoredKey {
-    /// Key id, as tokens name it.
-    pub kid: String,
-    /// The public half as JSON.
-    pub public_jwk: String,
-    /// The private half, sealed.
-    pub private_sealed: Vec<u8>,
-}
 
 /// A new instance with default settings.
 pub fn create(environment: Environment, now: Time, rng: &dyn Rng) -> Instance {
@@ -42,7 +32,16 @@ pub fn stored_key(key: &SigningKey, instance: &InstanceId, master: &MasterKey) -
     let private = key.to_pkcs8().map_err(Error::internal)?;
     Ok(StoredKey {
         public_jwk: serde_json::to_string(&key.public_jwk(&kid)).map_err(Error::internal)?,
-        private_sealed: master.seal(&format!("signing_key:{kid}"), &private).map_err(Error::internal)?,
+        private_sealed: master.seal(&seal_context(&kid), &private).map_err(Error::internal)?,
         kid,
     })
+}
+
+/// Whether this master key opens a signing key.
+pub fn opens(master: &MasterKey, kid: &str, sealed: &[u8]) -> bool {
+    master.open(&seal_context(kid), sealed).is_ok()
+}
+
+fn seal_context(kid: &str) -> String {
+    format!("signing_key:{kid}")
 }

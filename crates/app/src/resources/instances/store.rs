@@ -4,8 +4,7 @@ use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx};
 
-use super::model::{Environment, Instance};
-use super::rules::StoredKey;
+use super::model::{Environment, Instance, StoredKey};
 
 /// Who holds a secret key.
 pub struct Holder {
@@ -81,9 +80,16 @@ pub async fn insert_key(
     Ok(())
 }
 
-/// Deletes an instance and everything in it. Says whether there was one.
-pub async fn delete(tx: &mut Tx, id: &InstanceId) -> Result<bool> {
-    Ok(tx.run(&["DELETE FROM instances WHERE id = $1"], &[id.into()]).await? > 0)
+/// Deletes an instance and everything left in it.
+pub async fn delete(tx: &mut Tx, id: &InstanceId) -> Result<()> {
+    tx.run(&["DELETE FROM instances WHERE id = $1"], &[id.into()]).await?;
+    Ok(())
+}
+
+/// The sealed private half of a signing key.
+pub async fn private_key(tx: &mut Tx, instance: &InstanceId, kid: &str) -> Result<Option<Vec<u8>>> {
+    let sql = "SELECT private_sealed FROM signing_keys WHERE instance_id = $1 AND kid = $2";
+    Ok(tx.maybe(&[sql], &[instance.into(), kid.into()], |row| row.bytes(0)).await?)
 }
 
 /// The public halves of an instance's signing keys, newest first, as JSON.

@@ -176,9 +176,6 @@ async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
     cx.write(move |tx| {
         Box::pin(async move {
             let user = Target::User(id).lock(tx, &act).await?;
-            if let Some(image) = &user.image {
-                crate::resources::images::store::delete(tx, &act.instance, image).await?;
-            }
             store::delete(tx, &act.instance, &user.id).await?;
             let event = DeletedView { external_id: user.external_id, ..deleted("user", &user.id) };
             outbox::emit(tx, &act, Event::UserDeleted, user.id.as_str(), &event).await

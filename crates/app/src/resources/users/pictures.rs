@@ -12,7 +12,7 @@ use latchkey_web::reply::Failure;
 use super::change::{Scene, Target};
 use super::{rules, view};
 use crate::auth::SecretKey;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::limits::IMAGE_BYTES;
 use crate::resources::images;
 
@@ -32,10 +32,9 @@ pub async fn set(
             Box::pin(async move {
                 let before = target.lock(tx, &inner.act).await?;
                 let image = ImageId::new(inner.act.now, &*inner.act.rng);
-                images::store::insert(tx, &inner.act.instance, &image, &picture, inner.act.now).await?;
-                if let Some(old) = &before.image {
-                    images::store::delete(tx, &inner.act.instance, old).await?;
-                }
+                let Act { instance, now, .. } = &inner.act;
+                images::store::delete_all(tx, instance, &before.id).await?;
+                images::store::insert(tx, instance, &before.id, &image, &picture, *now).await?;
                 let after = rules::set_image(before.clone(), Some(image));
                 inner.save(tx, &before, after).await
             })
@@ -52,9 +51,7 @@ pub async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Result<Re
         .write(move |tx| {
             Box::pin(async move {
                 let before = target.lock(tx, &inner.act).await?;
-                if let Some(old) = &before.image {
-                    images::store::delete(tx, &inner.act.instance, old).await?;
-                }
+                images::store::delete_all(tx, &inner.act.instance, &before.id).await?;
                 inner.save(tx, &before, rules::set_image(before.clone(), None)).await
             })
         })

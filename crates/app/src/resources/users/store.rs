@@ -1,6 +1,6 @@
 //! The SQL of users and of the index of their identifiers.
 
-use latchkey_base::kinds::{IdentificationId, ImageId, InstanceId, UserId};
+use latchkey_base::kinds::{IdentificationId, InstanceId, UserId};
 use latchkey_base::text::fold;
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::{DbError, Row, Statement, Tx, Value};
@@ -98,6 +98,13 @@ pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<(
     Ok(())
 }
 
+/// Deletes up to `limit` users of an instance with all that belongs to them. Says whether there were any.
+pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Result<bool> {
+    let sql = "DELETE FROM users WHERE instance_id = $1 AND id IN \
+               (SELECT id FROM users WHERE instance_id = $1 ORDER BY created_at, id LIMIT $2)";
+    Ok(tx.run(&[sql], &[instance.into(), limit.into()]).await? > 0)
+}
+
 /// Which of these identifiers somebody else holds, by kind.
 pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
     let sql = "SELECT kind FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
@@ -115,12 +122,6 @@ pub async fn is_taken(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Resu
     let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
     let params = [(&user.instance).into(), kind.name().into(), fold(value).into(), (&user.id).into()];
     Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
-}
-
-/// Whether an uploaded picture exists.
-pub async fn has_image(tx: &mut Tx, instance: &InstanceId, id: &ImageId) -> Result<bool> {
-    let sql = "SELECT 1 FROM images WHERE instance_id = $1 AND id = $2";
-    Ok(tx.maybe(&[sql], &[instance.into(), id.into()], |_| Ok(())).await?.is_some())
 }
 
 /// The stored document.

@@ -26,6 +26,7 @@ use super::{rules, store, view};
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
 use crate::resources::identifications::handlers::notify_previous_primary;
+use crate::resources::images;
 
 /// `UpdateUser`
 pub async fn update(
@@ -109,7 +110,7 @@ async fn write(
     let after = metadata::apply(after, metadata, Mode::Replace)?;
     let after = change.mark(after, act.now);
     if let Some(image) = after.image.as_ref().filter(|image| before.image.as_ref() != Some(image))
-        && !store::has_image(tx, &act.instance, image).await?
+        && !images::store::is_of(tx, &act.instance, &before.id, image).await?
     {
         return Err(Error::param(Code::ImageNotFound, "profile_image_id"));
     }

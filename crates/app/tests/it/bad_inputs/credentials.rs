@@ -146,7 +146,9 @@ fn secrets_are_compared_in_constant_time_or_by_digest() {
         |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     // A secret key is looked up by its digest: how much of a guess is right does not show.
     let auth = read("src/auth.rs");
-    assert!(auth.contains("sha256(credential.as_bytes())") && auth.contains("find_by_key(&mut tx, &digest)"));
+    assert!(
+        auth.contains("sha256(bearer(parts)?.as_bytes())") && auth.contains("find_by_key(&mut tx, &digest)")
+    );
     assert!(!read("src/resources/instances/store.rs").contains("WHERE k.key"));
     // Codes and backup codes.
     for file in ["src/resources/identifications/codes.rs", "src/resources/users/factors.rs"] {
