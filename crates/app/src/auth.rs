@@ -59,7 +59,7 @@ pub(crate) async fn admit(
     parts: &Parts,
     holder: Option<Holder>,
 ) -> Result<SecretKey> {
-    let holder = holder.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+    let holder = holder.ok_or_else(|| unknown_key(parts))?;
     let settings = match app.settings.get(&holder.id, holder.settings_revision) {
         Some(settings) => settings,
         None => {
@@ -72,9 +72,20 @@ pub(crate) async fn admit(
     };
     if let Some(operation) = app.operations.get(operation(parts)) {
         let who = (holder.id.as_str(), holder.environment);
-        app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now())?;
+        app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now()).await?;
     }
     Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
+}
+
+/// The refusal of a key. The publishable one is the likeliest mistake.
+fn unknown_key(parts: &Parts) -> Error {
+    let error = Error::new(Code::ClerkKeyInvalid);
+    match bearer(parts).is_ok_and(|key| key.starts_with("pk_")) {
+        true => error.saying(
+            "This is a publishable key. The Backend API takes the secret key, which starts with `sk_`.",
+        ),
+        false => error,
+    }
 }
 
 /// The credential of a request: exactly one header, `Bearer`, a space, and something without spaces.

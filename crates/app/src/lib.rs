@@ -65,8 +65,10 @@ pub struct App {
     pub master: Arc<MasterKey>,
     /// Where callers reach this API.
     pub api_url: Arc<str>,
-    /// Slow work.
+    /// Slow work on passwords and uploads.
     pub slow: SlowPool,
+    /// Pictures being resized: anybody may ask for them, so they never compete with passwords.
+    pub pictures: SlowPool,
     operations: Arc<Vec<Operation>>,
     rate_limits: RateLimits,
     settings: SettingsCache,

@@ -2,6 +2,7 @@
 
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_web::api::Operation;
+use latchkey_web::query::decode;
 use latchkey_web::throttle::{Limit, Throttle};
 
 use crate::resources::instances::model::Environment;
@@ -14,7 +15,7 @@ pub const EXTERNAL_ID_CHARS: usize = 255;
 pub const IDENTIFICATIONS_PER_KIND: usize = 100;
 /// Backup codes a user may have; imported bcrypt ones are each tried when a code is checked.
 pub const BACKUP_CODES: usize = 20;
-/// Wrong codes after which a verification has failed: 3 in a million is the chance to guess it.
+/// Wrong codes after which a verification has failed: 3 in a million is the chance to guess one code.
 pub const VERIFICATION_ATTEMPTS: i64 = 3;
 /// How long a code is good for.
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
@@ -62,7 +63,7 @@ const UNLIMITED: &[&str] = &["GetJWKS"];
 
 impl RateLimits {
     /// Counts a request of an instance; an error when it is one too many.
-    pub fn check(
+    pub async fn check(
         &self,
         throttle: &Throttle,
         who: (&str, Environment),
@@ -79,11 +80,13 @@ impl RateLimits {
             Environment::Production => *production,
             Environment::Development => *development,
         };
-        throttle.hit("instance", instance, overall, now).map_err(|wait| too_many(overall, wait))?;
+        throttle.hit("instance", instance, overall, now).await.map_err(|wait| too_many(overall, wait))?;
         let own = PER_OBJECT.iter().find(|(operations, _)| operations.contains(&operation.id));
         if let Some((operations, limit)) = own {
-            let key = format!("{instance}/{}", first_id(&operation.path, path));
-            throttle.hit(operations[0], &key, *limit, now).map_err(|wait| too_many(*limit, wait))?;
+            // An id may be written with escapes, and is still the same id.
+            let id = decode(first_id(&operation.path, path)).unwrap_or_default();
+            let key = format!("{instance}/{id}");
+            throttle.hit(operations[0], &key, *limit, now).await.map_err(|wait| too_many(*limit, wait))?;
         }
         Ok(())
     }

@@ -44,6 +44,7 @@ pub fn router(parts: Parts) -> Router {
         master: parts.master,
         api_url: parts.api_url.into(),
         slow: SlowPool::new(parts.slow_slots),
+        pictures: SlowPool::new(1),
         operations,
         rate_limits: parts.rate_limits,
         settings: SettingsCache::default(),

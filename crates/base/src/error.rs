@@ -190,19 +190,19 @@ macro_rules! catalogue {
 catalogue! {
     // Authentication and the request as a whole.
     AuthorizationHeaderFormatInvalid = 401 "authorization_header_format_invalid" "The Authorization header must read `Bearer <secret key>`.";
-    ClerkKeyInvalid = 401 "clerk_key_invalid" "This secret key is not known, or no longer valid.";
-    CouldNotAuthenticateRequest = 401 "could_not_authenticate_request" "The request carries no credentials.";
+    ClerkKeyInvalid = 401 "clerk_key_invalid" "This secret key is not known, or no longer valid. `latchkey keys` makes a new one.";
+    CouldNotAuthenticateRequest = 401 "could_not_authenticate_request" "The request carries no credentials. Send the header `Authorization: Bearer <secret key>`.";
     ApiVersionInvalid = 400 "api_version_invalid" "This API version does not exist.";
     BulkSizeExceeded = 400 "bulk_size_exceeded" "Too many items in one call.";
     Internal = 500 "internal_clerk_error" "Something went wrong on the server.";
     MalformedRequestParameters = 400 "malformed_request_parameters" "The query string cannot be read.";
-    MethodNotAllowed = 405 "method_not_allowed" "This path does not answer to that method.";
+    MethodNotAllowed = 405 "method_not_allowed" "This path does not answer to that method. The header `Allow` names those it answers to.";
     RequestBodyInvalid = 400 "request_body_invalid" "The request body cannot be read.";
     RequestBodyTooLarge = 413 "request_body_too_large" "The request body is too large.";
     RequestInvalidForEnvironment = 400 "request_invalid_for_environment" "This is not available on instances of this environment.";
     RequestTimeout = 408 "request_timeout" "The request took too long to arrive or to answer.";
     ResourceNotFound = 404 "resource_not_found" "Nothing was found.";
-    RouteNotFound = 404 "route_not_found" "There is no such path in this API.";
+    RouteNotFound = 404 "route_not_found" "There is no such path in this API. Paths begin with /v1; /reference lists all of them.";
     ServiceUnavailable = 503 "service_unavailable" "The server is busy or its database is out of reach.";
     TooManyRequests = 429 "too_many_requests" "Too many requests.";
     UnsupportedContentType = 415 "unsupported_content_type" "This Content-Type is not accepted here.";

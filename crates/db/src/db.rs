@@ -98,7 +98,10 @@ impl Db {
                 Tx::sqlite_reader(sqlite.clone(), Some(place))
             }
             Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), None),
-            Engine::Postgres(postgres) => Ok(Tx::postgres_single(postgres.connection().await?)),
+            Engine::Postgres(postgres) => {
+                let place = if long { Some(postgres.long_place().await?) } else { None };
+                Ok(Tx::postgres_single(postgres.connection().await?, place))
+            }
         }
     }
 
@@ -150,6 +153,8 @@ where
     let (sender, answer) = oneshot::channel();
     let job = move |begun: Result<&mut Tx, Arc<DbError>>| {
         let outcome = match begun {
+            // The caller has gone: it was told nothing, or that it took too long, and may try again.
+            Ok(_) if sender.is_closed() => Err(Error::internal("the caller has gone")),
             Ok(tx) => poll_once(body(tx)).and_then(|value| tx.check().map(|()| value)),
             Err(reason) => Err(DbError::unavailable(reason).into()),
         };

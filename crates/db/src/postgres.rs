@@ -6,6 +6,7 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
 use futures_util::future::{join, join_all};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres::types::ToSql;
@@ -28,6 +29,8 @@ pub(crate) const BEGIN: &str = "BEGIN READ WRITE";
 /// A pool of connections to one PostgreSQL database.
 pub(crate) struct Postgres {
     pool: Pool,
+    /// Long reads take half of the connections at most, so that the others always find one.
+    long: Arc<Semaphore>,
 }
 
 impl Postgres {
@@ -41,8 +44,9 @@ impl Postgres {
         }
         let recycling = ManagerConfig { recycling_method: RecyclingMethod::Fast };
         let manager = match config.get_ssl_mode() {
-            SslMode::Disable => Manager::from_config(config, NoTls, recycling),
-            _ => Manager::from_config(config, MakeRustlsConnect::new(tls()?), recycling),
+            SslMode::Require => Manager::from_config(config, MakeRustlsConnect::new(tls()?), recycling),
+            // Without being asked for it, TLS would refuse the self-signed certificates many servers come with.
+            _ => Manager::from_config(config, NoTls, recycling),
         };
         let pool = Pool::builder(manager)
             .max_size(connections)
@@ -50,7 +54,12 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::failed)?;
-        Ok(Arc::new(Postgres { pool }))
+        Ok(Arc::new(Postgres { pool, long: Arc::new(Semaphore::new((connections / 2).max(1))) }))
+    }
+
+    /// A place among the long reads; waits for one.
+    pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
+        self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
     }
 
     /// A connection from the pool.
@@ -75,16 +84,28 @@ fn tls() -> Result<ClientConfig> {
     Ok(builder.with_root_certificates(roots).with_no_client_auth())
 }
 
+/// Statements kept prepared for each connection. The texts of lists depend on the request; without a
+/// bound callers could fill the memory of both sides.
+const STATEMENTS: usize = 256;
+
+/// A prepared statement, from the connection's cache where it is there.
+async fn prepared(client: &Object, sql: &str) -> Result<tokio_postgres::Statement> {
+    if client.statement_cache.size() >= STATEMENTS {
+        client.statement_cache.clear();
+    }
+    Ok(client.prepare_cached(sql).await?)
+}
+
 /// All rows of a query.
 pub(crate) async fn query<T>(client: &Object, sql: &str, params: &[Value], read: Read<T>) -> Result<Vec<T>> {
-    let statement = client.prepare_cached(sql).await?;
+    let statement = prepared(client, sql).await?;
     let rows = client.query(&statement, &as_sql(params)).await?;
     rows.iter().map(|row| read(&Row::Postgres(row))).collect()
 }
 
 /// Runs a statement and says how many rows it touched.
 pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) -> Result<u64> {
-    let statement = client.prepare_cached(sql).await?;
+    let statement = prepared(client, sql).await?;
     Ok(client.execute(&statement, &as_sql(params)).await?)
 }
 
@@ -108,11 +129,11 @@ pub(crate) async fn run_and_commit(client: &Object, statements: &[Statement]) ->
 /// All are prepared before the first is sent: one that waits for that would be overtaken by those that
 /// were prepared earlier.
 async fn prepare_all(client: &Object, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
-    let mut prepared = Vec::with_capacity(statements.len());
+    let mut ready = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
-        prepared.push(client.prepare_cached(sql).await?);
+        ready.push(prepared(client, sql).await?);
     }
-    Ok(prepared)
+    Ok(ready)
 }
 
 fn sent<'a>(

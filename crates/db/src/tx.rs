@@ -36,19 +36,31 @@ enum Inner {
     /// A read connection, given back when dropped. With a place among the long reads, statements run
     /// off the calling thread.
     Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit> },
-    /// A pooled PostgreSQL connection, inside a transaction or not.
-    Postgres { client: Option<Object>, state: State },
+    /// A pooled PostgreSQL connection, inside a transaction or not; with its place among the long reads.
+    Postgres { client: Option<Object>, state: State, _long: Option<OwnedSemaphorePermit> },
 }
 
 /// Where a PostgreSQL connection stands.
+struct State {
+    phase: Phase,
+    /// A statement was sent and its answer has not arrived.
+    is_waiting: bool,
+}
+
 #[derive(Clone, Copy, PartialEq)]
-enum State {
+enum Phase {
     /// Each statement by itself.
     Single,
     /// `BEGIN` travels together with the first statement.
     Beginning,
     /// Inside a transaction.
     Open,
+}
+
+impl State {
+    fn new(phase: Phase) -> State {
+        State { phase, is_waiting: false }
+    }
 }
 
 impl Tx {
@@ -61,12 +73,12 @@ impl Tx {
         Ok(Tx::new(Inner::Reader { connection, home, long }))
     }
 
-    pub(crate) fn postgres_single(client: Object) -> Tx {
-        Tx::new(Inner::Postgres { client: Some(client), state: State::Single })
+    pub(crate) fn postgres_single(client: Object, long: Option<OwnedSemaphorePermit>) -> Tx {
+        Tx::new(Inner::Postgres { client: Some(client), state: State::new(Phase::Single), _long: long })
     }
 
     pub(crate) fn postgres_transaction(client: Object) -> Tx {
-        Tx::new(Inner::Postgres { client: Some(client), state: State::Beginning })
+        Tx::new(Inner::Postgres { client: Some(client), state: State::new(Phase::Beginning), _long: None })
     }
 
     fn new(inner: Inner) -> Tx {
@@ -145,7 +157,7 @@ impl Tx {
     pub async fn run(&mut self, parts: &[&str], params: &[Value]) -> Result<u64> {
         let sql = parts.concat();
         let outcome = match &mut self.inner {
-            Inner::Postgres { client: Some(client), state } => {
+            Inner::Postgres { client: Some(client), state, .. } => {
                 begun(client, state, postgres::run_statement(client, &sql, params)).await
             }
             Inner::Postgres { client: None, .. } => Err(gone()),
@@ -161,7 +173,7 @@ impl Tx {
 
     /// Runs statements in their order; on PostgreSQL in one round trip.
     pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
-        if let Inner::Postgres { client: Some(client), state } = &mut self.inner {
+        if let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner {
             let outcome = begun(client, state, postgres::run_statements(client, &statements)).await;
             self.failed |= outcome.is_err();
             return outcome;
@@ -174,16 +186,16 @@ impl Tx {
 
     /// Begins, runs statements and commits, all in one round trip.
     pub(crate) async fn run_and_commit(mut self, statements: &[Statement]) -> Result<()> {
-        let Inner::Postgres { client: Some(client), state } = &mut self.inner else { return Err(gone()) };
+        let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else { return Err(gone()) };
         let committed = begun(client, state, postgres::run_and_commit(client, statements)).await?;
-        *state = State::Single;
+        state.phase = Phase::Single;
         committed
     }
 
     /// Runs a whole script without parameters; for migrations.
     pub(crate) async fn script(&mut self, text: &str) -> Result<()> {
         match &mut self.inner {
-            Inner::Postgres { client, state } => {
+            Inner::Postgres { client, state, .. } => {
                 let client = client.as_ref().ok_or_else(gone)?;
                 begun(client, state, async { Ok(client.batch_execute(text).await?) }).await
             }
@@ -211,7 +223,7 @@ impl Tx {
         read: Read<T>,
     ) -> Result<Vec<T>> {
         match &mut self.inner {
-            Inner::Postgres { client, state } => {
+            Inner::Postgres { client, state, .. } => {
                 let client = client.as_ref().ok_or_else(gone)?;
                 begun(client, state, postgres::query(client, &sql, params, read)).await
             }
@@ -223,15 +235,18 @@ impl Tx {
                 params,
                 read,
             ),
-            Inner::Reader { connection, long: Some(_), .. } => {
+            Inner::Reader { connection, long, .. } => {
                 let owned = connection.take().ok_or_else(gone)?;
+                // The place goes along: a caller who goes away does not stop the statement.
+                let place = long.take();
                 let params = params.to_vec();
                 let work = move || {
                     let rows = sqlite::query(&owned, &sqlite::placeholders(&sql), &params, read);
-                    (owned, rows)
+                    (owned, place, rows)
                 };
-                let (owned, rows) = tokio::task::spawn_blocking(work).await.map_err(DbError::failed)?;
-                *connection = Some(owned);
+                let (owned, place, rows) =
+                    tokio::task::spawn_blocking(work).await.map_err(DbError::failed)?;
+                (*connection, *long) = (Some(owned), place);
                 rows
             }
         }
@@ -265,12 +280,12 @@ impl Tx {
 
     /// Ends a PostgreSQL transaction.
     pub(crate) async fn finish(mut self, keep: bool) -> Result<()> {
-        if let Inner::Postgres { client, state } = &mut self.inner
-            && *state == State::Open
+        if let Inner::Postgres { client, state, .. } = &mut self.inner
+            && state.phase == Phase::Open
         {
             let open = client.as_ref().ok_or_else(gone)?;
             open.batch_execute(if keep { "COMMIT" } else { "ROLLBACK" }).await?;
-            *state = State::Single;
+            state.phase = Phase::Single;
         }
         Ok(())
     }
@@ -285,10 +300,10 @@ impl Drop for Tx {
                     home.give_back(connection);
                 }
             }
-            Inner::Postgres { client, state } => {
-                // Dropped in mid-transaction (the caller went away): close the connection, which rolls
-                // back, rather than give a dirty one to the next request.
-                if *state == State::Open
+            Inner::Postgres { client, state, .. } => {
+                // Dropped in mid-transaction or mid-statement (the caller went away): close the
+                // connection, which rolls back, rather than give a dirty or busy one to the next request.
+                if (state.phase == Phase::Open || state.is_waiting)
                     && let Some(client) = client.take()
                 {
                     drop(Object::take(client));
@@ -304,12 +319,16 @@ async fn begun<T>(
     state: &mut State,
     statement: impl Future<Output = Result<T>>,
 ) -> Result<T> {
-    if *state != State::Beginning {
-        return statement.await;
+    state.is_waiting = true;
+    if state.phase != Phase::Beginning {
+        let result = statement.await;
+        state.is_waiting = false;
+        return result;
     }
-    *state = State::Open;
+    state.phase = Phase::Open;
     // Both are polled in order, so `BEGIN` reaches the server first.
     let (begin, result) = join(client.batch_execute(postgres::BEGIN), statement).await;
+    state.is_waiting = false;
     begin?;
     result
 }

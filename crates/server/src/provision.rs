@@ -178,9 +178,12 @@ async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -
     Ok(sealed.is_none_or(|sealed| rules::opens(master, instance.as_str(), &sealed)))
 }
 
-/// Deletes an instance with everything in it, in steps, so that a running server can write in between.
+/// Deletes an instance with everything in it: first its keys, so that nobody adds to it, then the rest
+/// in steps, so that a running server can write in between.
 pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
     const STEP: i64 = 500;
+    let closed = id.clone();
+    db.write(move |tx| Box::pin(async move { store::delete_keys(tx, &closed).await })).await?;
     loop {
         let id = id.clone();
         let more = db.write(move |tx| {

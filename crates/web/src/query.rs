@@ -72,7 +72,8 @@ pub fn pairs(query: &str) -> Result<Vec<(String, String)>> {
         .collect()
 }
 
-fn decode(text: &str) -> Option<String> {
+/// Decodes escapes, and `+` as a space. Nothing when they are broken, not UTF-8, or contain NUL.
+pub fn decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {

@@ -1,6 +1,7 @@
 //! Counters behind the rate limits: so many requests in a window, then a block until it ends.
 //!
-//! In process for now; nodes that must share counters will put a store behind the same call. A hit
+//! In process for now; nodes that must share counters will put a store behind the same call, which
+//! is asynchronous for that reason. A hit
 //! costs a hash, a short lock and an addition. Memory is bounded: a full shard first drops windows
 //! that have ended, then refuses to remember new keys rather than forget the ones it is limiting.
 
@@ -49,7 +50,7 @@ impl Default for Throttle {
 
 impl Throttle {
     /// Counts a request for `scope` and `key`. When it is one too many: the whole seconds to wait.
-    pub fn hit(&self, scope: &str, key: &str, limit: Limit, now: Time) -> Result<(), i64> {
+    pub async fn hit(&self, scope: &str, key: &str, limit: Limit, now: Time) -> Result<(), i64> {
         let hash = self.hasher.hash_one((scope, key));
         let mut shard = self.shards[hash as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
         if !shard.has_room_for(hash, now) {
@@ -87,24 +88,24 @@ mod tests {
 
     const TWO: Limit = Limit { requests: 2, window_ms: 10_000 };
 
-    #[test]
-    fn requests_over_the_limit_wait_for_the_window_to_end() {
+    #[tokio::test]
+    async fn requests_over_the_limit_wait_for_the_window_to_end() {
         let throttle = Throttle::default();
         let start = Time::from_ms(0);
-        assert_eq!(throttle.hit("a", "k", TWO, start), Ok(()));
-        assert_eq!(throttle.hit("a", "k", TWO, start), Ok(()));
-        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(100)), Err(10));
-        assert_eq!(throttle.hit("a", "other", TWO, start), Ok(()));
-        assert_eq!(throttle.hit("b", "k", TWO, start), Ok(()));
-        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(9_999)), Err(1));
-        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(10_000)), Ok(()));
+        assert_eq!(throttle.hit("a", "k", TWO, start).await, Ok(()));
+        assert_eq!(throttle.hit("a", "k", TWO, start).await, Ok(()));
+        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(100)).await, Err(10));
+        assert_eq!(throttle.hit("a", "other", TWO, start).await, Ok(()));
+        assert_eq!(throttle.hit("b", "k", TWO, start).await, Ok(()));
+        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(9_999)).await, Err(1));
+        assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(10_000)).await, Ok(()));
     }
 
-    #[test]
-    fn a_flood_of_keys_does_not_grow_without_bound() {
+    #[tokio::test]
+    async fn a_flood_of_keys_does_not_grow_without_bound() {
         let throttle = Throttle::default();
         for key in 0..SHARDS * WINDOWS_PER_SHARD + 50_000 {
-            let _ = throttle.hit("a", &key.to_string(), TWO, Time::from_ms(0));
+            let _ = throttle.hit("a", &key.to_string(), TWO, Time::from_ms(0)).await;
         }
         let held: usize = throttle.shards.iter().map(|shard| shard.lock().unwrap().windows.len()).sum();
         assert!(held <= SHARDS * WINDOWS_PER_SHARD);

@@ -165,6 +165,7 @@ pub async fn attempt(
         Box::pin(async move {
             let act = &scene.act;
             let before = Target::Identification(kind, id.clone()).lock(tx, act).await?;
+            picked(&before, kind, &id)?;
             let code = store::lock(tx, &act.instance, &id, &verification, &act.master).await?;
             let code = codes::attempt(code.ok_or_else(unknown)?, &digits, act.now)?;
             store::save(tx, &act.instance, &code).await?;

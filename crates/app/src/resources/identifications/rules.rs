@@ -6,7 +6,9 @@ use latchkey_base::{Code, Error, Problem, Result, Time, text};
 
 use super::input::Status;
 use crate::limits::IDENTIFICATIONS_PER_KIND;
-use crate::resources::users::model::{Contact, Contacts, Kind, SecondFactor, Strategy, User, Verification};
+use crate::resources::users::model::{
+    Contact, Contacts, ExternalAccount, Kind, SecondFactor, Strategy, User, Verification,
+};
 use crate::settings::{Attribute, Settings};
 
 /// The stored form of an address, number or wallet, or the problem with it.
@@ -153,9 +155,7 @@ pub fn remove(mut user: User, kind: Kind, id: &IdentificationId, settings: &Sett
     if !contact.linked_to.is_empty() {
         return Err(Error::new(Code::DeleteLinkedIdentificationDisallowed));
     }
-    if user.identification_count() <= 1 {
-        return Err(Error::new(Code::IdentificationDeletionFailed));
-    }
+    check_not_last(&user)?;
     if user.contacts(kind).all.len() <= 1 && attribute(kind, settings).required {
         return Err(Error::new(Code::LastRequiredIdentificationDeletionFailed));
     }
@@ -185,6 +185,39 @@ pub fn replace(
     let id = contact.id.clone();
     *user.contacts_mut(kind) = Contacts { primary: Some(id.clone()), all: vec![contact] };
     Ok((user, id))
+}
+
+/// Takes a passkey away.
+pub fn without_passkey(mut user: User, id: &IdentificationId) -> Result<User> {
+    if !user.passkeys.iter().any(|passkey| passkey.id == *id) {
+        return Err(Error::new(Code::PasskeyNotRegistered));
+    }
+    check_not_last(&user)?;
+    user.passkeys.retain(|passkey| passkey.id != *id);
+    Ok(user)
+}
+
+/// Takes a connected account away. Accounts of some providers are shown under the id of their
+/// identification.
+pub fn without_external_account(mut user: User, id: &str) -> Result<User> {
+    let is_it =
+        |account: &ExternalAccount| account.id.as_str() == id || account.identification.as_str() == id;
+    let position = user.external_accounts.iter().position(is_it);
+    let position = position.ok_or_else(|| Error::new(Code::ExternalAccountNotFound))?;
+    check_not_last(&user)?;
+    let account = user.external_accounts.remove(position);
+    for contact in &mut user.email_addresses.all {
+        contact.linked_to.retain(|link| link.id != account.identification);
+    }
+    Ok(user)
+}
+
+/// A user keeps at least one identification.
+fn check_not_last(user: &User) -> Result<()> {
+    match user.identification_count() > 1 {
+        true => Ok(()),
+        false => Err(Error::new(Code::IdentificationDeletionFailed)),
+    }
 }
 
 /// As long as any number is a second factor, one of them is the default.

@@ -73,8 +73,10 @@ pub async fn uploaded(
         },
         quality: u8::try_from(size.quality).unwrap_or(85),
     };
-    let resized =
-        app.slow.run(move || latchkey_images::resize(&stored.bytes, &stored.content_type, options)).await?;
+    let resized = app
+        .pictures
+        .run(move || latchkey_images::resize(&stored.bytes, &stored.content_type, options))
+        .await?;
     let resized = resized.map_err(Error::internal)?;
     Ok(picture(resized.content_type, resized.bytes))
 }

@@ -80,6 +80,12 @@ pub async fn insert_key(
     Ok(())
 }
 
+/// Deletes all secret keys of an instance: nobody gets in any more.
+pub async fn delete_keys(tx: &mut Tx, id: &InstanceId) -> Result<()> {
+    tx.run(&["DELETE FROM secret_keys WHERE instance_id = $1"], &[id.into()]).await?;
+    Ok(())
+}
+
 /// Deletes an instance and everything left in it.
 pub async fn delete(tx: &mut Tx, id: &InstanceId) -> Result<()> {
     tx.run(&["DELETE FROM instances WHERE id = $1"], &[id.into()]).await?;

@@ -7,7 +7,6 @@ use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
-use latchkey_web::version::Version;
 
 use super::change::{Scene, Target, change};
 use super::credentials::{self, Credentials};
@@ -328,11 +327,13 @@ async fn consume_code(
 ) -> Result<()> {
     let act = &scene.act;
     let user = target.lock(tx, act).await?;
-    if credentials::lock(tx, &act.instance, &user.id, &act.master).await? != before {
+    let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
+    if !held.has_factors_of(&before) {
         return Err(
             Error::param(Code::TotpIncorrectCode, "code").saying("Another code was used at the same moment.")
         );
     }
+    let after = Credentials { password: held.password, ..after };
     let (sql, params) = credentials::save(&act.instance, &user.id, &after, &act.master)?;
     tx.run(&[sql], &params).await?;
     if after.backup_codes.is_empty() && user.backup_code_enabled {
@@ -348,16 +349,9 @@ async fn delete_passkey(
     Path((id, passkey)): Path<(UserId, IdentificationId)>,
 ) -> Answer {
     let gone = deleted("passkey", &passkey);
-    changed(cx, key, id, move |mut user, _| {
-        let before = user.passkeys.len();
-        user.passkeys.retain(|existing| existing.id != passkey);
-        match user.passkeys.len() < before {
-            true => Ok(user),
-            false => Err(Error::new(Code::PasskeyNotRegistered)),
-        }
-    })
-    .await?;
-    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
+    let rule = move |user: User, _: &Scene| identifications::without_passkey(user, &passkey);
+    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    cx.reply(&gone)
 }
 
 async fn delete_wallet(
@@ -368,8 +362,8 @@ async fn delete_wallet(
     let gone = deleted("web3_wallet", &wallet);
     let rule =
         move |user, scene: &Scene| identifications::remove(user, Kind::Wallet, &wallet, &scene.settings);
-    changed(cx, key, id, rule).await?;
-    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
+    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    cx.reply(&gone)
 }
 
 async fn delete_external_account(
@@ -378,25 +372,9 @@ async fn delete_external_account(
     Path((id, account)): Path<(UserId, String)>,
 ) -> Answer {
     let gone = deleted("external_account", &account);
-    changed(cx, key, id, move |user, _| without_external_account(user, &account)).await?;
-    Ok(latchkey_web::reply::json(&gone, &[], Version::NEWEST)?)
-}
-
-/// Accounts of some providers are shown under the id of their identification.
-fn without_external_account(mut user: User, id: &str) -> Result<User> {
-    let position = user
-        .external_accounts
-        .iter()
-        .position(|account| account.id.as_str() == id || account.identification.as_str() == id)
-        .ok_or_else(|| Error::new(Code::ExternalAccountNotFound))?;
-    if user.identification_count() <= 1 {
-        return Err(Error::new(Code::IdentificationDeletionFailed));
-    }
-    let account = user.external_accounts.remove(position);
-    for contact in &mut user.email_addresses.all {
-        contact.linked_to.retain(|link| link.id != account.identification);
-    }
-    Ok(user)
+    let rule = move |user: User, _: &Scene| identifications::without_external_account(user, &account);
+    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    cx.reply(&gone)
 }
 
 async fn trusted_devices(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {

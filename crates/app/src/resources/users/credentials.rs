@@ -37,6 +37,15 @@ pub struct Credentials {
     pub backup_codes: Vec<String>,
 }
 
+impl Credentials {
+    /// Whether the second factors are the same, whatever the password.
+    pub fn has_factors_of(&self, other: &Credentials) -> bool {
+        let factors =
+            |held: &Credentials| (held.totp_secret.clone(), held.totp_last_step, held.backup_codes.clone());
+        factors(self) == factors(other)
+    }
+}
+
 /// What a request changes. `None` leaves a part as it is.
 #[derive(Default)]
 pub struct Change {

@@ -202,7 +202,7 @@ pub struct SetCompromised {
 }
 
 /// Query of `GetUsersCount`, and the filters of `GetUserList`.
-#[derive(Default, Deserialize, JsonSchema)]
+#[derive(Default, PartialEq, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Filters {
     /// With one of these e-mail addresses.

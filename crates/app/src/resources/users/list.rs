@@ -43,10 +43,12 @@ const ORDERS: &[(&str, &str, &str)] = &[
 pub async fn fetch(db: &Db, instance: &InstanceId, query: ListUsers) -> Result<Vec<User>> {
     let order = order(&query.order_by)?;
     let paging = Paging { limit: query.limit, offset: query.offset };
+    let is_unfiltered = query.filters == Filters::default();
     let mut list = filtered("SELECT instance_id, document FROM users", instance, query.filters)?
         .order(order.clause)
         .page(paging);
-    let is_quick = order.is_by_creation && !list.has_search() && paging.offset <= 1000;
+    // With a filter the list may be walked far before a page is full; that must not hold up others.
+    let is_quick = order.is_by_creation && is_unfiltered && paging.offset <= 1000;
     let mut tx = if is_quick { db.read().await? } else { db.read_long().await? };
     if let Some(cursor) = query.starting_after {
         check_cursor(&order, paging)?;

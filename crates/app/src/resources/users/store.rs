@@ -72,7 +72,7 @@ pub fn insert(user: &User) -> Result<Vec<Statement>> {
          username_folded, emails_folded, phones_folded, names_folded, search_folded) \
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)";
     let mut statements = vec![(user_row, columns(user)?)];
-    statements.extend(user.claims().iter().map(|claim| insert_claim(user, claim)));
+    statements.extend(in_order(user.claims()).iter().map(|claim| insert_claim(user, claim)));
     Ok(statements)
 }
 
@@ -82,7 +82,7 @@ pub async fn save(tx: &mut Tx, before: &User, after: &User) -> Result<()> {
          banned = $8, external_id = $9, first_name_folded = $10, last_name_folded = $11, primary_email_folded = $12, \
          primary_phone_folded = $13, primary_wallet_folded = $14, username_folded = $15, emails_folded = $16, \
          phones_folded = $17, names_folded = $18, search_folded = $19 WHERE instance_id = $1 AND id = $2";
-    let (old, new) = (before.claims(), after.claims());
+    let (old, new) = (before.claims(), in_order(after.claims()));
     let gone = old.iter().filter(|claim| !new.contains(claim)).map(|claim| {
         let sql = "DELETE FROM identifications WHERE instance_id = $1 AND id = $2";
         (sql, vec![(&after.instance).into(), (&claim.id).into()])
@@ -165,6 +165,13 @@ fn columns(user: &User) -> Result<Vec<Value>> {
         names.into(),
         search.into(),
     ])
+}
+
+/// Claims are written in one order by everybody, so that two who want the same ones never wait for each
+/// other.
+fn in_order(mut claims: Vec<Claim>) -> Vec<Claim> {
+    claims.sort_by(|a, b| (&a.kind, &a.value_folded).cmp(&(&b.kind, &b.value_folded)));
+    claims
 }
 
 fn insert_claim(user: &User, claim: &Claim) -> Statement {
