@@ -23,7 +23,9 @@ use tracing::Level;
 pub(crate) use layers::File;
 use layers::{Layers, Source};
 use parse::Wrong;
+use problem::nearest;
 pub(crate) use problem::{Problem, report};
+use settings::names;
 pub(crate) use settings::{SETTINGS, Setting};
 
 /// The reference of all settings, for people.
@@ -65,10 +67,12 @@ impl Config {
             Err(problem) => (None, Some(problem)),
         };
         let loaded = Config::load(file.as_ref(), variable, flags);
-        match (unreadable, loaded) {
-            (None, loaded) => loaded,
-            (Some(problem), Ok(_)) => Err(vec![problem]),
-            (Some(problem), Err(others)) => Err([vec![problem], others].concat()),
+        let mut problems = mistyped(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()));
+        problems.extend(unreadable);
+        match (problems.is_empty(), loaded) {
+            (true, loaded) => loaded,
+            (false, Ok(_)) => Err(problems),
+            (false, Err(others)) => Err([problems, others].concat()),
         }
     }
 
@@ -225,6 +229,13 @@ fn find_file(flag: Option<String>) -> Result<Option<File>, Problem> {
         Ok(text) => Ok(Some(File { path, text })),
         Err(error) => Err(Problem::unreadable(&path, &named_by, &error)),
     }
+}
+
+/// Variables that look like one of ours and are none. What is not close to any is somebody else's.
+fn mistyped(variables: impl Iterator<Item = String>) -> Vec<Problem> {
+    let typed = variables.filter_map(|name| name.strip_prefix("LATCHKEY_").map(str::to_lowercase));
+    let unknown = typed.filter(|name| name != "config" && !names().any(|known| known == name));
+    unknown.filter_map(|name| Some(Problem::mistyped(&name, nearest(&name, names())?))).collect()
 }
 
 fn variable(name: &str) -> Option<String> {

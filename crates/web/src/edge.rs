@@ -72,6 +72,8 @@ impl Edge {
             request.extensions_mut().insert(OperationIndex(index));
         }
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let unknown =
+            index.is_none().then(|| format!("{} {}", request.method(), beginning(request.uri().path())));
         let guarded = unless_it_panics(next.run(request));
         let outcome = tokio::time::timeout(self.timeout, guarded).await;
         let mut response = match outcome {
@@ -96,7 +98,10 @@ impl Edge {
         // A successful read is the common case and tells the least.
         match is_read && status < 400 {
             true => tracing::debug!(operation = name, status, duration_us, trace_id, "{name} {status}"),
-            false => tracing::info!(operation = name, status, duration_us, trace_id, "{name} {status}"),
+            false => {
+                let shown = unknown.as_deref().unwrap_or(name);
+                tracing::info!(operation = name, status, duration_us, trace_id, "{shown} {status}");
+            }
         }
         response
     }
@@ -110,6 +115,19 @@ impl Edge {
             .map(char::from)
             .collect()
     }
+}
+
+/// The first two parts of a path: enough to see what a client looked for, too little to hold anybody's
+/// address or id.
+fn beginning(path: &str) -> String {
+    path.split('/')
+        .skip(1)
+        .take(2)
+        .flat_map(|part| ["/", part])
+        .collect::<String>()
+        .chars()
+        .take(60)
+        .collect()
 }
 
 /// A response that stands for an error until its body is written.

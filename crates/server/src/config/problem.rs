@@ -17,6 +17,16 @@ pub(crate) struct Problem {
 }
 
 impl Problem {
+    /// An environment variable whose name is close to that of a setting.
+    pub(crate) fn mistyped(typed: &str, known: &str) -> Problem {
+        Problem {
+            setting: format!("LATCHKEY_{}", typed.to_uppercase()),
+            source: "the environment".to_owned(),
+            wrong: "There is no setting of this name.".to_owned(),
+            right: format!("Did you mean LATCHKEY_{}?", known.to_uppercase()),
+        }
+    }
+
     /// A problem of `setting`, whose value came from `source`.
     pub(crate) fn new(
         setting: &str,

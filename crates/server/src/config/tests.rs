@@ -118,3 +118,11 @@ fn lists_are_written_as_lists_or_with_commas() {
 fn text_that_is_not_utf_8_is_refused() {
     assert_eq!(problems("", &[("LATCHKEY_DATA_DIR", "d\u{FFFD}ta")], &[]).len(), 1);
 }
+
+#[test]
+fn mistyped_variables_are_a_problem_and_foreign_ones_are_not() {
+    let names = ["LATCHKEY_DATABSE", "LATCHKEY_LISTEN", "LATCHKEY_BIN", "LATCHKEY_CONFIG", "PATH"];
+    let problems = super::mistyped(names.into_iter().map(str::to_owned));
+    assert_eq!(problems.len(), 1);
+    assert!(problems[0].to_string().contains("Did you mean LATCHKEY_DATABASE?"));
+}
