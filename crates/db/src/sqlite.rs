@@ -38,7 +38,7 @@ const WRITER_CACHE_KIB: i64 = -32_000;
 /// the log takes some 40 MB.
 const CHECKPOINT_PAGES: i64 = 10_000;
 /// How much of the file readers map rather than copy; what they touch is the system's cache, not ours.
-const MAPPED_BYTES: i64 = 256 << 20;
+const MAPPED_BYTES: i64 = 1 << 30;
 /// Prepared statements kept for each connection.
 const STATEMENTS: usize = 256;
 

@@ -173,3 +173,15 @@ async fn nothing_is_limited_when_limits_are_off() {
         rename(&t, &t.tenant, &id).await.ok();
     }
 }
+
+#[tokio::test]
+async fn limit_of_a_user_cannot_be_dodged_by_writing_the_id_with_escapes() {
+    let t = limited().await;
+    let id = user(&t, &t.tenant, "countess").await;
+    for _ in 0..10 {
+        rename(&t, &t.tenant, &id).await.ok();
+    }
+    for written in [id.replacen("user", "%75ser", 1), id.replacen('_', "%5F", 1)] {
+        is_refused(&rename(&t, &t.tenant, &written).await, "10");
+    }
+}

@@ -51,6 +51,19 @@ async fn totp_code_tried_64_times_at_once_is_accepted_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn identifiers_wanted_in_opposite_orders_are_refused_and_never_deadlock() {
+    let t = Arc::new(TestServer::start().await);
+    for round in 0..5 {
+        let answers = at_once(&t, "/v1/users", |number| {
+            let (a, b) = (format!("a{round}@example.com"), format!("b{round}@example.com"));
+            json!({"email_address": if number % 2 == 0 { [a, b] } else { [b, a] }})
+        })
+        .await;
+        assert_eq!(successes(&answers, 422, "form_identifier_exists"), 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn identifier_wanted_by_64_new_users_at_once_goes_to_one() {
     let t = Arc::new(TestServer::start().await);
     let wanted = [
