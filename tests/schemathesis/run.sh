@@ -20,7 +20,7 @@ options=(
   --max-examples 15
   --seed 20260512
   --generation-database none
-  --workers 2
+  --workers 1
   --request-timeout 10
   --continue-on-failure
   --suppress-health-check all

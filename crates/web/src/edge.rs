@@ -117,16 +117,13 @@ impl Edge {
     }
 }
 
-/// The first two parts of a path: enough to see what a client looked for, too little to hold anybody's
-/// address or id.
+/// The first two parts of a path, as far as they are plain words: enough to see what a client looked
+/// for, nothing that could be anybody's address or id.
 fn beginning(path: &str) -> String {
-    path.split('/')
-        .skip(1)
-        .take(2)
-        .flat_map(|part| ["/", part])
-        .collect::<String>()
-        .chars()
-        .take(60)
+    let is_word = |part: &str| part == "v1" || part.chars().all(|c| c.is_ascii_lowercase() || c == '_');
+    let parts = path.split('/').skip(1).take(2);
+    parts
+        .map(|part| if is_word(part) && part.len() <= 40 { format!("/{part}") } else { "/…".to_owned() })
         .collect()
 }
 
