@@ -51,13 +51,12 @@ mod tests {
         let list: Vec<_> = entries().collect();
         assert!(list.windows(2).all(|pair| pair[0] < pair[1]));
         assert!(list.iter().all(|entry| entry.chars().count() >= 8 && *entry == entry.to_lowercase()));
-        assert!(list.len() > 70_000 && LIST.len() < 1_000_000 && LIST.ends_with(b"\n"));
+        assert!(list.len() > 15_000 && LIST.len() < 1_000_000 && LIST.ends_with(b"\n"));
     }
 
     #[test]
     fn well_known_passwords_are_breached_in_any_case() {
-        for password in ["password123", "PassWord123", "qwertyuiop", "12345678", "p@ssw0rd", "ЙЦУКЕНГШЩЗ"]
-        {
+        for password in ["password123", "PassWord123", "qwertyuiop", "12345678", "p@ssw0rd"] {
             assert!(is_breached(password), "{password}");
         }
     }
