@@ -107,11 +107,6 @@ impl List {
         self
     }
 
-    /// Whether a text search is among the conditions, so that the list may take long.
-    pub fn has_search(&self) -> bool {
-        self.conditions.iter().any(|condition| matches!(condition, Condition::Search { .. }))
-    }
-
     /// Orders by a clause such as `created_at DESC, id DESC`.
     pub fn order(mut self, clause: &'static str) -> List {
         self.order = clause;

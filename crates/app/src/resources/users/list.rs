@@ -13,6 +13,10 @@ use super::store;
 const SEARCH: SearchIndex =
     SearchIndex { index: "users_search", table: "users", text: "users.search_folded" };
 
+/// Users who hold one of the identifiers that follow.
+const HOLDERS: &str =
+    "id IN (SELECT user_id FROM identifications WHERE instance_id = ? AND kind = ? AND value_folded IN";
+
 /// Every order: its name, ascending, descending. Users without the value come last either way.
 const ORDERS: &[(&str, &str, &str)] = &[
     ("created_at", "created_at ASC, id ASC", "created_at DESC, id DESC"),
@@ -111,11 +115,9 @@ fn check_cursor(order: &Order, paging: Paging) -> Result<()> {
 }
 
 fn filtered(select: &'static str, instance: &InstanceId, filters: Filters) -> Result<List> {
-    let held =
-        "id IN (SELECT user_id FROM identifications WHERE instance_id = ? AND kind = ? AND value_folded IN";
     let holds = |list: List, kind: &str, values: Vec<String>| {
         let values = values.iter().map(|value| fold(value).into()).collect();
-        list.any_of(held, vec![instance.into(), kind.into()], values, ")")
+        list.any_of(HOLDERS, vec![instance.into(), kind.into()], values, ")")
     };
     let mut list = List::new(select).filter("instance_id = ?", vec![instance.into()]);
     list = holds(list, "email_address", filters.email_address);
@@ -160,9 +162,8 @@ fn provider(list: List, instance: &InstanceId, provider: Option<String>, ids: Ve
         (Some(_), true) => missing("provider_user_id"),
         (None, false) => missing("provider"),
         (Some(provider), false) => {
-            let held = "id IN (SELECT user_id FROM identifications WHERE instance_id = ? AND kind = ? AND value_folded IN";
             let ids = ids.into_iter().map(Value::from).collect();
-            Ok(list.any_of(held, vec![instance.into(), provider.into()], ids, ")"))
+            Ok(list.any_of(HOLDERS, vec![instance.into(), provider.into()], ids, ")"))
         }
     }
 }

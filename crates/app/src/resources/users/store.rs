@@ -107,20 +107,24 @@ pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Resu
 
 /// Which of these identifiers somebody else holds, by kind.
 pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
-    let sql = "SELECT kind FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
     let mut taken = Vec::new();
     for claim in user.claims().into_iter().filter(|claim| claim.exclusive) {
-        let params =
-            [(&user.instance).into(), claim.kind.into(), claim.value_folded.into(), (&user.id).into()];
-        taken.extend(tx.maybe(&[sql], &params, |row| row.text(0)).await?);
+        if is_held_by_another(tx, user, &claim.kind, claim.value_folded).await? {
+            taken.push(claim.kind);
+        }
     }
     Ok(taken)
 }
 
 /// Whether somebody else holds this identifier, verified or reserved.
 pub async fn is_taken(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Result<bool> {
-    let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '' AND user_id <> $4";
-    let params = [(&user.instance).into(), kind.name().into(), fold(value).into(), (&user.id).into()];
+    is_held_by_another(tx, user, kind.name(), fold(value)).await
+}
+
+async fn is_held_by_another(tx: &mut Tx, user: &User, kind: &str, value_folded: String) -> Result<bool> {
+    let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 \
+               AND claim = '' AND user_id <> $4";
+    let params = [(&user.instance).into(), kind.into(), value_folded.into(), (&user.id).into()];
     Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
 }
 
