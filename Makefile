@@ -20,6 +20,7 @@ check: ## Format, lints as errors, dependency policy
 bench: ## Measure the server against bare baselines, in one run
 	@scripts/bench.sh
 
-contract: ## Write the OpenAPI document to contract/backend.json
+contract: ## Write the OpenAPI documents to contract/
 	@mkdir -p contract
 	cargo run --quiet --bin latchkey -- openapi > contract/backend.json
+	cargo run --quiet --bin latchkey -- openapi --frontend > contract/frontend.json

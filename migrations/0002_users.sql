@@ -49,6 +49,7 @@ CREATE TABLE credentials (
   totp_secret_sealed BYTEA,
   totp_last_step BIGINT,
   backup_codes_sealed BYTEA,
+  totp_pending_sealed BYTEA,
   PRIMARY KEY (instance_id, user_id),
   FOREIGN KEY (instance_id, user_id) REFERENCES users (instance_id, id) ON DELETE CASCADE
 );

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is not there yet: a PostgreSQL server, curl and Python's venv
-# module from Debian's packages, the npm packages of tests/sdk/js, and a Python environment in
-# .test/venv. Node, npm, Python 3 and Rust are expected to be there.
+# Installs what the tests need and is not there yet: a PostgreSQL server, Chromium, curl and Python's
+# venv module from Debian's packages, the npm packages of tests/sdk/js and tests/browser, and a Python
+# environment in .test/venv. Node, npm, Python 3 and Rust are expected to be there.
 #
 # Quick when nothing is missing: each part is stamped with the hash of its lock file.
 set -euo pipefail
@@ -17,6 +17,7 @@ done
 packages=()
 version=$(bin=$(postgres_bin) && "$bin/postgres" --version | grep -oE '[0-9]+' | head -n 1) || version=0
 [[ $version -ge 15 ]] || packages+=(postgresql)
+[[ -n ${CHROMIUM:-} ]] || command -v chromium >/dev/null || packages+=(chromium)
 command -v curl >/dev/null || packages+=(curl)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 
@@ -38,12 +39,17 @@ fi
 is_current() { [[ -f $1 && $(cat "$1") == "$(cat "${@:2}" | sha256sum)" ]]; }
 stamp() { cat "${@:2}" | sha256sum >"$1"; }
 
-js=tests/sdk/js
-if [[ ! -d $js/node_modules ]] || ! is_current .test/npm.stamp $js/package-lock.json; then
-  say "Installing the npm packages of $js"
-  npm --prefix $js ci --no-audit --no-fund
-  stamp .test/npm.stamp $js/package-lock.json
-fi
+# Installs the npm packages of a directory, if they are not the ones of its lock file.
+npm_packages() {
+  local directory=$1 mark=$2
+  if [[ ! -d $directory/node_modules ]] || ! is_current "$mark" "$directory/package-lock.json"; then
+    say "Installing the npm packages of $directory"
+    npm --prefix "$directory" ci --no-audit --no-fund
+    stamp "$mark" "$directory/package-lock.json"
+  fi
+}
+npm_packages tests/sdk/js .test/npm.stamp
+npm_packages tests/browser .test/npm-browser.stamp
 
 requirements=tests/sdk/py/requirements.txt
 if [[ ! -x .test/venv/bin/python ]] || ! is_current .test/venv.stamp $requirements; then

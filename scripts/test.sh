@@ -37,13 +37,15 @@ venv=$root/.test/venv/bin
 
 step "build" cargo build --bin latchkey || exit 1
 step "rust, sqlite" env -u TEST_DATABASE_URL cargo test --workspace || true
-step "rust, postgres" env TEST_DATABASE_URL="$TEST_POSTGRES_URL" cargo test -p latchkey-db -p latchkey-app || true
+step "rust, postgres" env TEST_DATABASE_URL="$TEST_POSTGRES_URL" cargo test -p latchkey-db -p latchkey-app -p latchkey-server || true
 
 for engine in sqlite postgres; do
   on_server=(scripts/with-server.sh "$engine")
   step "javascript sdk, $engine" "${on_server[@]}" env -C tests/sdk/js node --test --test-reporter=spec || true
   step "python sdk, $engine" "${on_server[@]}" env -C tests/sdk/py "$venv/pytest" || true
   step "schemathesis, $engine" "${on_server[@]}" tests/schemathesis/run.sh || true
+  step "browser, $engine" env LATCHKEY_SCRIPTS_DIR="$root/tests/browser/node_modules" \
+    "${on_server[@]}" tests/browser/run.sh || true
 done
 step "crash, sqlite" python3 tests/crash/crash.py sqlite || true
 # A cluster of its own, because the shared one is not durable.

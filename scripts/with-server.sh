@@ -94,7 +94,7 @@ development=$("$LATCHKEY_BIN" keys --json)
 CLERK_SECRET_KEY=$(field "$development" secret_key)
 CLERK_PUBLISHABLE_KEY=$(field "$development" publishable_key)
 LATCHKEY_INSTANCE_ID=$(field "$development" instance_id)
-production=$("$LATCHKEY_BIN" instances create --environment production --json)
+production=$("$LATCHKEY_BIN" instances create --environment production --frontend-api clerk.example.com --json)
 LATCHKEY_OTHER_SECRET_KEY=$(field "$production" secret_key)
 export CLERK_SECRET_KEY CLERK_PUBLISHABLE_KEY LATCHKEY_INSTANCE_ID LATCHKEY_OTHER_SECRET_KEY
 

@@ -60,21 +60,26 @@ pub(crate) async fn admit(
     holder: Option<Holder>,
 ) -> Result<SecretKey> {
     let holder = holder.ok_or_else(|| unknown_key(parts))?;
-    let settings = match app.settings.get(&holder.id, holder.settings_revision) {
-        Some(settings) => settings,
-        None => {
-            let instance =
-                store::find(tx, &holder.id).await?.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
-            let settings = Arc::new(instance.settings);
-            app.settings.put(instance.id, instance.settings_revision, settings.clone());
-            settings
-        }
-    };
+    let settings = app.settings_of(tx, &holder).await?;
     if let Some(operation) = app.operations.get(operation(parts)) {
         let who = (holder.id.as_str(), holder.environment);
         app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now()).await?;
     }
     Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
+}
+
+impl App {
+    /// The settings of an instance, as they were when its holder was read.
+    pub(crate) async fn settings_of(&self, tx: &mut Tx, holder: &Holder) -> Result<Arc<Settings>> {
+        if let Some(settings) = self.settings.get(&holder.id, holder.settings_revision) {
+            return Ok(settings);
+        }
+        let found = store::find(tx, &holder.id).await?;
+        let instance = found.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+        let settings = Arc::new(instance.settings);
+        self.settings.put(instance.id, instance.settings_revision, settings.clone());
+        Ok(settings)
+    }
 }
 
 /// The refusal of a key. The publishable one is the likeliest mistake.

@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
-use axum::http::HeaderMap;
+use axum::http::{Extensions, HeaderMap};
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
 use axum::response::Response;
@@ -59,14 +59,19 @@ pub struct Act {
 impl Cx {
     /// What a transaction of this request needs to know.
     pub fn act(&self, key: &SecretKey) -> Act {
+        self.act_in(&key.instance, key.test_mode())
+    }
+
+    /// The same for an instance that was found otherwise than by a key.
+    pub fn act_in(&self, instance: &InstanceId, test_mode: bool) -> Act {
         Act {
-            instance: key.instance.clone(),
+            instance: instance.clone(),
             now: self.now,
             rng: self.app.rng.clone(),
             master: self.app.master.clone(),
             client_ip: self.client_ip.clone(),
             user_agent: self.user_agent.clone(),
-            test_mode: key.test_mode(),
+            test_mode,
         }
     }
 
@@ -95,7 +100,7 @@ impl FromRequestParts<AppState> for Cx {
         Ok(Cx {
             now: app.clock.now(),
             version,
-            client_ip: client_ip(parts, &app.trusted_proxies),
+            client_ip: client_ip(&parts.headers, &parts.extensions, &app.trusted_proxies),
             user_agent: user_agent.chars().take(USER_AGENT_MAX).collect(),
             app: app.clone(),
         })
@@ -103,11 +108,11 @@ impl FromRequestParts<AppState> for Cx {
 }
 
 /// The address of the client: the peer's, or what a trusted proxy says.
-fn client_ip(parts: &Parts, trusted: &[IpAddr]) -> String {
-    let Some(ConnectInfo(peer)) = parts.extensions.get::<ConnectInfo<SocketAddr>>() else {
+pub(crate) fn client_ip(headers: &HeaderMap, extensions: &Extensions, trusted: &[IpAddr]) -> String {
+    let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
         return String::new();
     };
-    forwarded_for(&parts.headers, peer.ip(), trusted).to_string()
+    forwarded_for(headers, peer.ip(), trusted).to_string()
 }
 
 /// Walks `X-Forwarded-For` from the right past the proxies we trust. What stands further left was

@@ -5,8 +5,14 @@
 
 pub mod auth;
 pub mod cx;
+pub mod document;
 pub mod events;
+pub mod flows;
+pub mod frontend;
+pub mod jobs;
+pub mod keyring;
 pub mod limits;
+pub mod messages;
 pub mod migrations;
 pub mod outbox;
 mod reference;
@@ -16,6 +22,7 @@ pub mod settings;
 pub mod slow;
 
 use std::net::IpAddr;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use axum::extract::FromRef;
@@ -27,8 +34,9 @@ use latchkey_web::api::Operation;
 use latchkey_web::shape::Shapes;
 use latchkey_web::throttle::Throttle;
 
-pub use router::{document, router};
+pub use router::{Routers, document, frontend_document, routers};
 
+use crate::keyring::Keyring;
 use crate::limits::RateLimits;
 use crate::settings::SettingsCache;
 use crate::slow::SlowPool;
@@ -49,6 +57,12 @@ pub struct Parts {
     pub trusted_proxies: Vec<IpAddr>,
     /// Where callers reach this API, without a slash at the end.
     pub api_url: String,
+    /// Where browsers reach the Frontend API of the first development instance.
+    pub frontend_url: String,
+    /// The host the publishable key of that instance names.
+    pub frontend_api: String,
+    /// Unpacked packages with the scripts for browsers.
+    pub scripts_dir: Option<PathBuf>,
     /// Slow jobs that may run at once.
     pub slow_slots: usize,
 }
@@ -65,11 +79,17 @@ pub struct App {
     pub master: Arc<MasterKey>,
     /// Where callers reach this API.
     pub api_url: Arc<str>,
+    /// Unpacked packages with the scripts for browsers.
+    pub scripts_dir: Option<PathBuf>,
     /// Slow work on passwords and uploads.
     pub slow: SlowPool,
     /// Pictures being resized: anybody may ask for them, so they never compete with passwords.
     pub pictures: SlowPool,
     operations: Arc<Vec<Operation>>,
+    frontend_operations: Arc<Vec<Operation>>,
+    frontend_url: String,
+    frontend_api: String,
+    keyring: Keyring,
     rate_limits: RateLimits,
     settings: SettingsCache,
     shapes: Arc<Shapes>,
@@ -84,5 +104,15 @@ pub struct AppState(pub Arc<App>);
 impl FromRef<AppState> for Arc<Shapes> {
     fn from_ref(AppState(app): &AppState) -> Arc<Shapes> {
         app.shapes.clone()
+    }
+}
+
+impl App {
+    /// Where browsers reach the Frontend API whose host a publishable key names.
+    pub(crate) fn public_url(&self, frontend_api: &str) -> String {
+        match frontend_api == self.frontend_api {
+            true => self.frontend_url.clone(),
+            false => frontend::site::url_of(frontend_api),
+        }
     }
 }

@@ -13,6 +13,9 @@ pub const METADATA_BYTES: usize = 8 * 1024;
 pub const EXTERNAL_ID_CHARS: usize = 255;
 /// Identifiers of one kind a user may have; each costs an index row and a line in every answer.
 pub const IDENTIFICATIONS_PER_KIND: usize = 100;
+/// Unproven ones of a kind among them that people may add to their own account: each lets them have mail
+/// sent to a stranger.
+pub const UNVERIFIED_IDENTIFICATIONS: usize = 5;
 /// Backup codes a user may have; imported bcrypt ones are each tried when a code is checked.
 pub const BACKUP_CODES: usize = 20;
 /// Wrong codes after which a verification has failed: 3 in a million is the chance to guess one code.
@@ -21,10 +24,53 @@ pub const VERIFICATION_ATTEMPTS: i64 = 3;
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
 /// Least time between two codes to one phone number: text messages cost money.
 pub const PHONE_CODE_PAUSE_MS: i64 = 30 * 1000;
+/// Codes or links sent for one challenge.
+pub const CHALLENGE_SENDINGS: i64 = 10;
+/// How long a session may lie idle where the instance sets no limit: longer than any lifetime that is usual.
+pub const SESSION_ABANDON_MS: i64 = 30 * 24 * 3600 * 1000;
+/// Least time between two notes that a session was used.
+pub const SESSION_TOUCH_MS: i64 = 10 * 60 * 1000;
+/// How long somebody may act as another, as published.
+pub const ACTOR_SESSION_MS: i64 = 30 * 60 * 1000;
+/// How long such a session may lie idle.
+pub const ACTOR_IDLE_MS: i64 = 10 * 60 * 1000;
+/// How long an actor token is good for unless told otherwise, as published.
+pub const ACTOR_TOKEN_SECONDS: i64 = 3600;
+/// Largest actor as JSON: with the other claims it still fits into a cookie.
+pub const ACTOR_BYTES: usize = 2048;
+/// How long a sign-in token is good for unless told otherwise, as published.
+pub const SIGN_IN_TOKEN_SECONDS: i64 = 30 * 24 * 3600;
+/// How long after its end a token can be renewed without sending the browser around.
+pub const RENEWAL_MS: i64 = 24 * 3600 * 1000;
+/// How long a testing token is good for, as published.
+pub const TESTING_TOKEN_SECONDS: i64 = 3600;
+/// How long attempts to sign in or up stay open, as published.
+pub const ATTEMPT_MS: i64 = 24 * 3600 * 1000;
+/// How long a backend may take to fetch what a handshake left for it.
+pub const HANDSHAKE_MS: i64 = 60 * 1000;
+/// How long sessions are kept after their time is over, for lists and for those who look into a case.
+pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long a browser nobody is signed in on is remembered.
+pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
 /// Messages shown by the development inbox.
 pub const INBOX_MESSAGES: i64 = 100;
+
+/// Largest claims of a JWT template as JSON: twice what fits into a cookie, as shortcodes are longer than
+/// most values.
+pub const JWT_CLAIMS_BYTES: usize = 8 * 1024;
+/// Deepest nesting of those claims; readers of tokens stop at some depth, and metadata comes on top.
+pub const JWT_CLAIMS_DEPTH: usize = 32;
+/// Largest claims with the values of a user in them: all metadata fit, and no server takes larger headers.
+pub const JWT_RENDERED_BYTES: usize = 32 * 1024;
+/// Largest token a template may make at the time it is saved: a cookie has 4096 bytes, name included.
+pub const JWT_TOKEN_BYTES: usize = 4000;
+/// Users whose tokens are measured when a template is saved. The largest document need not make the
+/// largest token, but one of the largest will.
+pub const JWT_USERS_MEASURED: i64 = 20;
+/// Longest name of a JWT template, which is part of a path.
+pub const JWT_TEMPLATE_NAME_CHARS: usize = 128;
 
 /// How strictly requests are counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -58,6 +104,17 @@ const PER_OBJECT: &[(&[&str], Limit)] = &[(
     Limit { requests: 10, window_ms: TEN_SECONDS },
 )];
 
+/// Operations of browsers with a limit for each address they come from, as published.
+const PER_ADDRESS: &[(&[&str], Limit)] = &[
+    (&["createSignIn"], Limit { requests: 5, window_ms: TEN_SECONDS }),
+    (&["createSignUps"], Limit { requests: 5, window_ms: TEN_SECONDS }),
+    (
+        &["attemptSignInFactorOne", "attemptSignInFactorTwo"],
+        Limit { requests: 3, window_ms: TEN_SECONDS },
+    ),
+    (&["attemptSignUpsVerification"], Limit { requests: 3, window_ms: TEN_SECONDS }),
+];
+
 /// Operations that are never limited.
 const UNLIMITED: &[&str] = &["GetJWKS"];
 
@@ -89,6 +146,20 @@ impl RateLimits {
             throttle.hit(operations[0], &key, *limit, now).await.map_err(|wait| too_many(*limit, wait))?;
         }
         Ok(())
+    }
+
+    /// Counts a request of a browser; an error when it is one too many.
+    pub async fn check_visitor(
+        &self,
+        throttle: &Throttle,
+        (instance, address): (&str, &str),
+        operation: &str,
+        now: Time,
+    ) -> Result<()> {
+        let own = PER_ADDRESS.iter().find(|(operations, _)| operations.contains(&operation));
+        let (RateLimits::On { .. }, Some((operations, limit))) = (self, own) else { return Ok(()) };
+        let key = format!("{instance}/{address}");
+        throttle.hit(operations[0], &key, *limit, now).await.map_err(|wait| too_many(*limit, wait))
     }
 }
 

@@ -25,4 +25,22 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0004_sessions",
+        common: include_str!("../../../migrations/0004_sessions.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0005_jwt_templates",
+        common: include_str!("../../../migrations/0005_jwt_templates.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0006_tokens",
+        common: include_str!("../../../migrations/0006_tokens.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

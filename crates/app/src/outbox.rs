@@ -40,8 +40,8 @@ pub async fn emit(tx: &mut Tx, act: &Act, kind: Event, subject: &str, data: &imp
 
 /// Deletes up to `limit` events of an instance that is going away. Says whether there were any.
 pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Result<bool> {
-    let sql = "DELETE FROM events WHERE instance_id = $1 AND id IN \
-               (SELECT id FROM events WHERE instance_id = $1 ORDER BY id LIMIT $2)";
+    let sql = "DELETE FROM events WHERE instance_id = $1 AND (created_at, id) IN \
+               (SELECT created_at, id FROM events WHERE instance_id = $1 ORDER BY created_at, id LIMIT $2)";
     Ok(tx.run(&[sql], &[instance.into(), limit.into()]).await? > 0)
 }
 
@@ -66,8 +66,8 @@ impl Channel {
 
 /// A message to a person.
 pub struct Message<'a> {
-    /// Who it is about.
-    pub user: &'a UserId,
+    /// Who it is about, if they have an account yet.
+    pub user: Option<&'a UserId>,
     /// How it travels.
     pub channel: Channel,
     /// The address or number.
@@ -87,6 +87,9 @@ pub struct Content {
     pub body: String,
     /// The one-time code in it, if any.
     pub code: Option<String>,
+    /// The link in it, if any.
+    #[serde(default)]
+    pub link: Option<String>,
 }
 
 /// Puts a message into the outbox.
@@ -97,7 +100,7 @@ pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     let params = [
         (&act.instance).into(),
         (&id).into(),
-        message.user.into(),
+        message.user.map(|user| user.as_str()).into(),
         message.channel.name().into(),
         message.to.into(),
         message.slug.into(),

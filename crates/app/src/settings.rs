@@ -3,171 +3,71 @@
 //! A document is identified by its instance and revision, both read with every request's
 //! authentication, so the cache of parsed documents can never serve an old one.
 
-use std::collections::HashMap;
-use std::sync::{Arc, PoisonError, RwLock};
+mod attributes;
+mod cache;
+mod check;
+mod display;
+pub mod edit;
+mod passwords;
+mod sessions;
 
-use latchkey_base::kinds::InstanceId;
-use latchkey_passwords::Policy;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use attributes::{Attribute, Attributes};
+pub use cache::SettingsCache;
+pub use check::Fault;
+pub use display::Display;
+pub use passwords::{PasswordSettings, UsernameSettings};
+pub use sessions::{
+    AttackProtection, Lockout, PreferredStrategy, SessionSettings, SignInSettings, SignUpMode, SignUpSettings,
+};
+
 /// Everything that can be set for an instance.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// What a user may or must have.
+    /// What a user may or must have, and what it proves.
     pub attributes: Attributes,
     /// What a password must be like.
     pub password: PasswordSettings,
     /// Lengths of usernames.
     pub username: UsernameSettings,
+    /// How people sign up.
+    pub sign_up: SignUpSettings,
+    /// How people sign in.
+    pub sign_in: SignInSettings,
+    /// How long sessions and their tokens last, and what tokens say.
+    pub session: SessionSettings,
     /// Locking users after failed sign-ins.
     pub lockout: Lockout,
+    /// What is done against people who try out identifiers and links.
+    pub attack_protection: AttackProtection,
+    /// Who may not sign up.
+    pub restrictions: Restrictions,
     /// What users may do by themselves unless told otherwise.
     pub actions: Actions,
     /// Whether test addresses, numbers and codes work; by default on development instances only.
     pub test_mode: Option<bool>,
     /// Whether users must have accepted the terms.
     pub legal_consent_required: bool,
+    /// Origins, such as `https://app.example.com`, whose pages may use the Frontend API of a production
+    /// instance, beside those of its own domain.
+    pub allowed_origins: Vec<String>,
+    /// Names, pictures and addresses that pages show and lead to.
+    pub display: Display,
 }
 
-/// Which attributes are in use.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// Who may not sign up.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub struct Attributes {
-    /// E-mail addresses.
-    pub email_address: Attribute,
-    /// Phone numbers.
-    pub phone_number: Attribute,
-    /// Usernames.
-    pub username: Attribute,
-    /// Wallets.
-    pub web3_wallet: Attribute,
-    /// Passwords.
-    pub password: Attribute,
-    /// Codes from an authenticator app.
-    pub authenticator_app: Attribute,
-    /// Backup codes.
-    pub backup_code: Attribute,
-}
-
-impl Default for Attributes {
-    fn default() -> Attributes {
-        let optional = Attribute { enabled: true, required: false };
-        Attributes {
-            email_address: optional,
-            phone_number: optional,
-            username: optional,
-            web3_wallet: optional,
-            password: optional,
-            authenticator_app: optional,
-            backup_code: optional,
-        }
-    }
-}
-
-/// Whether one attribute is in use, and whether every user must have it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Attribute {
-    /// Users may have it.
-    pub enabled: bool,
-    /// Users must have it.
-    pub required: bool,
-}
-
-/// What a password must be like.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct PasswordSettings {
-    /// Fewest characters.
-    pub min_length: usize,
-    /// Most characters.
-    pub max_length: usize,
-    /// An upper-case letter is required.
-    pub require_uppercase: bool,
-    /// A lower-case letter is required.
-    pub require_lowercase: bool,
-    /// A digit is required.
-    pub require_numbers: bool,
-    /// A special character is required.
-    pub require_special_char: bool,
-    /// Which characters count as special; empty means all that are neither letter nor digit.
-    pub allowed_special_characters: String,
-    /// Least strength, 0 to 4; 0 asks for none.
-    pub min_zxcvbn_strength: u8,
-    /// Whether leaked passwords are accepted.
-    pub allow_breached: bool,
-}
-
-impl Default for PasswordSettings {
-    fn default() -> PasswordSettings {
-        PasswordSettings {
-            min_length: 8,
-            max_length: 72,
-            require_uppercase: false,
-            require_lowercase: false,
-            require_numbers: false,
-            require_special_char: false,
-            allowed_special_characters: String::new(),
-            min_zxcvbn_strength: 0,
-            allow_breached: false,
-        }
-    }
-}
-
-impl PasswordSettings {
-    /// The same as the password checker takes it.
-    pub fn policy(&self) -> Policy {
-        Policy {
-            min_length: self.min_length,
-            max_length: self.max_length,
-            require_uppercase: self.require_uppercase,
-            require_lowercase: self.require_lowercase,
-            require_numbers: self.require_numbers,
-            require_special: self.require_special_char,
-            allowed_special_characters: self.allowed_special_characters.clone(),
-            min_zxcvbn_score: self.min_zxcvbn_strength,
-            refuse_breached: !self.allow_breached,
-        }
-    }
-}
-
-/// Lengths of usernames.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct UsernameSettings {
-    /// Fewest characters.
-    pub min_length: usize,
-    /// Most characters.
-    pub max_length: usize,
-}
-
-impl Default for UsernameSettings {
-    fn default() -> UsernameSettings {
-        UsernameSettings { min_length: 4, max_length: 64 }
-    }
-}
-
-/// Locking users after failed sign-ins.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Lockout {
-    /// Whether users are locked at all.
-    pub enabled: bool,
-    /// Failed attempts until a user is locked.
-    pub max_attempts: i64,
-    /// How long a lock lasts; `None` until somebody unlocks.
-    pub duration_minutes: Option<i64>,
-}
-
-impl Default for Lockout {
-    fn default() -> Lockout {
-        Lockout { enabled: true, max_attempts: 10, duration_minutes: Some(60) }
-    }
+pub struct Restrictions {
+    /// Addresses such as `ada+1@example.com`, which let one person have many accounts.
+    pub block_email_subaddresses: bool,
 }
 
 /// What users may do by themselves unless told otherwise.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Actions {
     /// Delete their account.
@@ -181,29 +81,5 @@ pub struct Actions {
 impl Default for Actions {
     fn default() -> Actions {
         Actions { delete_self: true, create_organization: true, create_organizations_limit: None }
-    }
-}
-
-/// Parsed settings by instance and revision.
-#[derive(Default)]
-pub struct SettingsCache(RwLock<HashMap<InstanceId, (i64, Arc<Settings>)>>);
-
-/// Instances whose settings are kept parsed.
-const KEPT: usize = 10_000;
-
-impl SettingsCache {
-    /// The settings of that very revision, if they are here.
-    pub fn get(&self, instance: &InstanceId, revision: i64) -> Option<Arc<Settings>> {
-        let cached = self.0.read().unwrap_or_else(PoisonError::into_inner);
-        cached.get(instance).filter(|(cached, _)| *cached == revision).map(|(_, settings)| settings.clone())
-    }
-
-    /// Keeps parsed settings.
-    pub fn put(&self, instance: InstanceId, revision: i64, settings: Arc<Settings>) {
-        let mut cached = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        if cached.len() >= KEPT {
-            cached.clear();
-        }
-        cached.insert(instance, (revision, settings));
     }
 }

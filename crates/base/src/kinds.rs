@@ -20,6 +20,12 @@ macro_rules! kinds {
 }
 
 kinds! {
+    /// A token that lets one person act as another.
+    ActorTokenKind ActorTokenId = "act";
+    /// A browser or device: what holds sessions.
+    ClientKind ClientId = "client";
+    /// A browser of somebody who develops an app.
+    DevBrowserKind DevBrowserId = "dvb";
     /// An event row in the outbox.
     EventKind EventId = "evt";
     /// A connected account of a provider.
@@ -30,10 +36,22 @@ kinds! {
     ImageKind ImageId = "img";
     /// An instance: one tenant.
     InstanceKind InstanceId = "ins";
+    /// A template for tokens with claims of the application's choice.
+    JwtTemplateKind JwtTemplateId = "jtmp";
     /// An e-mail or text message to a person.
     MessageKind MessageId = "msg";
     /// A secret key of an instance (the record, not the key).
     SecretKeyKind SecretKeyId = "key";
+    /// What was last seen of a session.
+    SessionActivityKind SessionActivityId = "sess_activity";
+    /// A session of a user.
+    SessionKind SessionId = "sess";
+    /// An attempt to sign in.
+    SignInKind SignInId = "sia";
+    /// A token that signs a user in once.
+    SignInTokenKind SignInTokenId = "sit";
+    /// An attempt to sign up.
+    SignUpKind SignUpId = "sua";
     /// A device a user enrolled.
     TrustedDeviceKind TrustedDeviceId = "tdv";
     /// A user.

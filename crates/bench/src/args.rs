@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::Result;
+use crate::labour::Work;
 use crate::load::Window;
 
 pub(crate) const HELP: &str = "\
@@ -21,6 +22,8 @@ Usage: latchkey-bench --server PATH [options]
   --seed-limit N       seconds after which seeding stops where it is (1200)
   --only sqlite|postgres
                        measure one engine
+  --creates            measure creates only
+  --sessions           measure clients, tokens and sign-ins only
   --quick              20000 users and 2 seconds; a look, not a result
   --dir PATH           where servers keep their data; a real disk, not tmpfs (.test/bench)
 ";
@@ -31,8 +34,23 @@ pub(crate) enum Command {
     Bare {
         listen: SocketAddr,
         body_file: PathBuf,
+        signs: bool,
+    },
+    /// Hidden: raw work as a process of its own.
+    Labour {
+        work: Work,
+        threads: usize,
+        window: Window,
     },
     Run(Options),
+}
+
+/// Which scenarios are measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Part {
+    All,
+    Creates,
+    Sessions,
 }
 
 #[derive(Debug)]
@@ -40,6 +58,7 @@ pub(crate) struct Options {
     pub(crate) server: PathBuf,
     pub(crate) postgres: Option<String>,
     pub(crate) sqlite: bool,
+    pub(crate) part: Part,
     pub(crate) users: u64,
     pub(crate) connections: usize,
     pub(crate) seconds: f64,
@@ -49,6 +68,11 @@ pub(crate) struct Options {
 }
 
 impl Options {
+    /// Whether the scenarios of `part` are wanted.
+    pub(crate) fn measures(&self, part: Part) -> bool {
+        self.part == Part::All || self.part == part
+    }
+
     /// One round's window.
     pub(crate) fn window(&self) -> Window {
         Window {
@@ -64,10 +88,14 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     if args.next_if_eq("bare").is_some() {
         return parse_bare(args);
     }
+    if args.next_if_eq("labour").is_some() {
+        return parse_labour(args);
+    }
     let mut options = Options {
         server: PathBuf::new(),
         postgres: None,
         sqlite: true,
+        part: Part::All,
         users: 1_000_000,
         connections: 64,
         seconds: 5.0,
@@ -89,6 +117,8 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--seed-limit" => options.seed_limit = Duration::from_secs(value()?.parse()?),
             "--only" => only = Some(value()?),
             "--dir" => options.dir = value()?.into(),
+            "--creates" => options.part = Part::Creates,
+            "--sessions" => options.part = Part::Sessions,
             "--quick" => (options.users, options.seconds) = (20_000, 2.0),
             _ => return Err(format!("unknown option {name}; see --help").into()),
         }
@@ -121,8 +151,12 @@ fn check(options: Options) -> Result<Command> {
 }
 
 fn parse_bare(mut args: impl Iterator<Item = String>) -> Result<Command> {
-    let (mut listen, mut body_file) = (None, None);
+    let (mut listen, mut body_file, mut signs) = (None, None, false);
     while let Some(name) = args.next() {
+        if name == "--signs" {
+            signs = true;
+            continue;
+        }
         let value = args.next().ok_or_else(|| format!("{name} needs a value"))?;
         match name.as_str() {
             "--listen" => listen = Some(value.parse()?),
@@ -131,7 +165,17 @@ fn parse_bare(mut args: impl Iterator<Item = String>) -> Result<Command> {
         }
     }
     let (listen, body_file) = listen.zip(body_file).ok_or("bare needs --listen and --body-file")?;
-    Ok(Command::Bare { listen, body_file })
+    Ok(Command::Bare { listen, body_file, signs })
+}
+
+/// As `labour` itself starts it: what, on how many threads, warm-up and window in milliseconds.
+fn parse_labour(mut args: impl Iterator<Item = String>) -> Result<Command> {
+    let mut value = || args.next().ok_or("labour needs WORK THREADS WARM_UP_MS MEASURED_MS");
+    let work = Work::parse(&value()?).ok_or("no such work")?;
+    let threads = value()?.parse()?;
+    let warm_up = Duration::from_millis(value()?.parse()?);
+    let measured = Duration::from_millis(value()?.parse()?);
+    Ok(Command::Labour { work, threads, window: Window { warm_up, measured } })
 }
 
 #[cfg(test)]
@@ -153,10 +197,23 @@ mod tests {
     }
 
     #[test]
+    fn a_part_leaves_out_the_others() {
+        let options = run("--server x --sessions").unwrap();
+        assert!(options.measures(Part::Sessions) && !options.measures(Part::Creates));
+        let all = run("--server x").unwrap();
+        assert!(all.measures(Part::Sessions) && all.measures(Part::Creates));
+    }
+
+    #[test]
     fn mistakes_are_said() {
-        for line in
-            ["", "--server", "--server x --nope", "--server x --users 1", "--server x --only postgres"]
-        {
+        for line in [
+            "",
+            "--server",
+            "--server x --nope",
+            "--server x --users 1",
+            "--server x --only postgres",
+            "labour sign",
+        ] {
             assert!(run(line).is_err(), "{line:?}");
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use crate::api::Api;
-use crate::args::Options;
+use crate::args::{Options, Part};
 use crate::people::People;
 use crate::raw_postgres::RawPostgres;
 use crate::raw_sqlite::RawSqlite;
@@ -17,7 +17,7 @@ use crate::report::{Fact, Goal, Report, number};
 use crate::scenarios::Subject;
 use crate::seed::seed;
 use crate::server::{Server, Settings};
-use crate::{Result, databases, progress};
+use crate::{Result, databases, progress, sessions};
 
 const STARTS: usize = 5;
 /// How long a server rests before its memory counts as idle: allocators give back with a delay.
@@ -29,8 +29,16 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
     let settings = Settings { binary: options.server.clone(), dir: dir.to_owned(), database };
     let server = settings.start().await?;
     let subject = seeded("sqlite", options, &settings, &server, report).await?;
-    subject.against_bare(0.25, &mut report.loads).await?;
-    subject.search(&mut report.loads).await?;
+    if options.part == Part::All {
+        subject.against_bare(0.25, &mut report.loads).await?;
+        subject.search(&mut report.loads).await?;
+    }
+    if options.measures(Part::Sessions) {
+        sessions::measure(&subject, &server, &mut report.loads).await?;
+    }
+    if !options.measures(Part::Creates) {
+        return server.stop().await;
+    }
     progress("sqlite", "filling a raw database of the same size");
     let raw = RawSqlite::open(&dir.join("raw.db"), subject.people, subject.seeded.users).await?;
     let load = subject.creates(|| raw.run(options.connections, options.window())).await?;
@@ -63,8 +71,16 @@ async fn on_postgres(
     let subject = seeded("postgres", options, &settings, &server, report).await?;
     progress("postgres", "vacuum and checkpoint after seeding");
     databases::settle(&database).await?;
-    subject.against_bare(0.12, &mut report.loads).await?;
-    subject.search(&mut report.loads).await?;
+    if options.part == Part::All {
+        subject.against_bare(0.12, &mut report.loads).await?;
+        subject.search(&mut report.loads).await?;
+    }
+    if options.measures(Part::Sessions) {
+        sessions::measure(&subject, &server, &mut report.loads).await?;
+    }
+    if !options.measures(Part::Creates) {
+        return server.stop().await;
+    }
     progress("postgres", "filling a raw database of the same size");
     let raw = RawPostgres::open(raw_database, subject.people, subject.seeded.users).await?;
     let load = subject.creates(|| raw.run(options.window())).await?;

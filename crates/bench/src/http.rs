@@ -22,6 +22,8 @@ pub(crate) struct Reply<'a> {
     pub(crate) status: u16,
     pub(crate) content_type: &'a [u8],
     pub(crate) body: &'a [u8],
+    /// The last `Set-Cookie`, which is where our server puts the one that matters; empty without any.
+    pub(crate) cookie: &'a [u8],
 }
 
 impl Reply<'_> {
@@ -67,6 +69,7 @@ impl Connection {
             status: head.status,
             content_type: &self.buffer[head.content_type],
             body: &self.buffer[head.body],
+            cookie: &self.buffer[head.cookie],
         })
     }
 
@@ -85,6 +88,7 @@ impl Connection {
 struct Head {
     status: u16,
     content_type: Range<usize>,
+    cookie: Range<usize>,
     body: Range<usize>,
 }
 
@@ -92,7 +96,7 @@ struct Head {
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
     let mut status = None;
     let mut length = None;
-    let mut content_type = 0..0;
+    let (mut content_type, mut cookie) = (0..0, 0..0);
     let mut at = 0;
     while let Some(newline) = bytes[at..].iter().position(|b| *b == b'\n') {
         let (start, next) = (at, at + newline + 1);
@@ -108,15 +112,18 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
                 (None, 204 | 304) => 0,
                 (None, _) => return Err("a reply without Content-Length".into()),
             };
-            return Ok(Some(Head { status, content_type, body: at..at + length }));
+            return Ok(Some(Head { status, content_type, cookie, body: at..at + length }));
         }
         let colon = line.iter().position(|b| *b == b':').ok_or("a header line without a colon")?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
+        let skipped = line.len() - line[colon + 1..].trim_ascii_start().len();
+        let place = start + skipped..start + skipped + value.len();
         if name.eq_ignore_ascii_case(b"content-length") {
             length = Some(std::str::from_utf8(value)?.parse::<usize>()?);
         } else if name.eq_ignore_ascii_case(b"content-type") {
-            let skipped = line.len() - line[colon + 1..].trim_ascii_start().len();
-            content_type = start + skipped..start + skipped + value.len();
+            content_type = place;
+        } else if name.eq_ignore_ascii_case(b"set-cookie") {
+            cookie = place;
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             return Err("a chunked reply, which this client does not read".into());
         }
@@ -142,6 +149,14 @@ mod tests {
         assert_eq!(head.status, 200);
         assert_eq!(&bytes[head.content_type], b"application/json");
         assert_eq!(&bytes[head.body], b"{}");
+    }
+
+    #[test]
+    fn the_last_cookie_is_the_one() {
+        let bytes =
+            b"HTTP/1.1 200 OK\r\nset-cookie: a=1\r\nSet-Cookie: b=2; Path=/\r\ncontent-length: 0\r\n\r\n";
+        let head = parse_head(bytes).unwrap().unwrap();
+        assert_eq!(&bytes[head.cookie], b"b=2; Path=/");
     }
 
     #[test]

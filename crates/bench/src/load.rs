@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep_until, timeout};
 
 use crate::Result;
 use crate::histogram::Histogram;
@@ -26,6 +26,7 @@ pub(crate) struct Window {
 }
 
 /// What one or several windows counted.
+#[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) latencies: Histogram,
     pub(crate) elapsed: Duration,
@@ -72,12 +73,23 @@ impl Outcome {
     }
 }
 
-/// Loads `address` with `connections` connections for one window.
+/// Loads `address` with `connections` connections for one window, as fast as the replies come.
 pub(crate) async fn run(
     address: SocketAddr,
     connections: usize,
     window: Window,
     requests: &Requests,
+) -> Result<Outcome> {
+    run_paced(address, connections, window, requests, Duration::ZERO).await
+}
+
+/// The same, but each connection begins a request no sooner than `every` after the one before.
+pub(crate) async fn run_paced(
+    address: SocketAddr,
+    connections: usize,
+    window: Window,
+    requests: &Requests,
+    every: Duration,
 ) -> Result<Outcome> {
     let mut open = Vec::with_capacity(connections);
     for _ in 0..connections {
@@ -85,8 +97,10 @@ pub(crate) async fn run(
     }
     let clock = Clock::start(window);
     let mut tasks = JoinSet::new();
-    for connection in open {
-        tasks.spawn(drive(connection, clock, requests.clone()));
+    for (number, connection) in open.into_iter().enumerate() {
+        // Spread over the period: requests that always come together would measure each other.
+        let due = Instant::now() + every.mul_f64(number as f64 / connections as f64);
+        tasks.spawn(drive(connection, clock, Pace { every, due }, requests.clone()));
     }
     let mut all = Outcome::new();
     let collect = async {
@@ -127,13 +141,36 @@ impl Clock {
     }
 }
 
-async fn drive(mut connection: Connection, clock: Clock, requests: Requests) -> Outcome {
+/// When the requests of one connection begin.
+struct Pace {
+    every: Duration,
+    due: Instant,
+}
+
+impl Pace {
+    /// Waits until the next request is due and says when it began. One that is late because the reply before
+    /// it was late began when it was due: its wait counts.
+    async fn next(&mut self) -> Instant {
+        let (now, due) = (Instant::now(), self.due);
+        if self.every.is_zero() {
+            return now;
+        }
+        self.due += self.every;
+        if now >= due {
+            return due;
+        }
+        sleep_until(due.into()).await;
+        Instant::now()
+    }
+}
+
+async fn drive(mut connection: Connection, clock: Clock, mut pace: Pace, requests: Requests) -> Outcome {
     let mut outcome = Outcome::new();
     let mut request = Vec::with_capacity(1024);
     loop {
         request.clear();
         requests(&mut request);
-        let began = Instant::now();
+        let began = pace.next().await;
         match connection.exchange(&request).await {
             Ok(reply) if reply.ok() => {}
             Ok(reply) => outcome.fail(reply.describe()),

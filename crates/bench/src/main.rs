@@ -15,6 +15,7 @@ mod databases;
 mod engine;
 mod histogram;
 mod http;
+mod labour;
 mod load;
 mod people;
 mod raw;
@@ -24,6 +25,8 @@ mod report;
 mod scenarios;
 mod seed;
 mod server;
+mod sessions;
+mod visitors;
 
 use std::fs;
 use std::process::ExitCode;
@@ -47,7 +50,10 @@ async fn main() -> ExitCode {
             print!("{}", args::HELP);
             return ExitCode::SUCCESS;
         }
-        Ok(Command::Bare { listen, body_file }) => bare::serve(listen, &body_file).await.map(|()| true),
+        Ok(Command::Bare { listen, body_file, signs }) => {
+            bare::serve(listen, &body_file, signs).await.map(|()| true)
+        }
+        Ok(Command::Labour { work, threads, window }) => labour::work(work, threads, window).map(|()| true),
         Ok(Command::Run(options)) => run_until_stopped(&options).await,
         Err(error) => Err(error),
     };

@@ -1,6 +1,7 @@
 //! What is measured on one engine, and against what. Subject and baseline take turns inside a scenario, so that
 //! whatever else the machine does falls on both.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -8,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use crate::api::Api;
 use crate::args::Options;
 use crate::bare::Bare;
+use crate::http::Connection;
 use crate::load::{self, Outcome, Requests};
 use crate::people::{People, Rarity, mix};
 use crate::report::{Goal, Load, millis, number};
@@ -102,16 +104,27 @@ impl Subject<'_> {
     }
 
     async fn compare(&self, name: &str, requests: Requests, goal: Option<Goal>) -> Result<Load> {
+        self.compare_at(self.api.address, name, requests, goal).await
+    }
+
+    /// One of the server's addresses beside the bare handler.
+    pub(crate) async fn compare_at(
+        &self,
+        address: SocketAddr,
+        name: &str,
+        requests: Requests,
+        goal: Option<Goal>,
+    ) -> Result<Load> {
         let connections = self.options.connections;
         let mut request = Vec::new();
         requests(&mut request);
-        let mut connection = self.api.connect().await?;
+        let mut connection = Connection::open(address).await?;
         let reply = self.api.once(&mut connection, &request).await.map_err(|e| format!("{name}: {e}"))?;
         let bare = Bare::start(&self.body_file, &reply).await?;
         let (mut ours, mut base) = (Outcome::new(), Outcome::new());
         for _ in 0..self.options.rounds {
             base.then(load::run(bare.address, connections, self.options.window(), &requests).await?);
-            ours.then(self.load(connections, &requests).await?);
+            ours.then(load::run(address, connections, self.options.window(), &requests).await?);
             self.say(&format!("{name}: {}/s, bare {}/s", number(ours.rate()), number(base.rate())));
         }
         if let Some(failure) = base.first_failure {
@@ -187,7 +200,7 @@ impl Subject<'_> {
         })
     }
 
-    fn say(&self, line: &str) {
+    pub(crate) fn say(&self, line: &str) {
         progress(self.engine, line);
     }
 }

@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
@@ -26,6 +27,8 @@ pub(crate) struct Settings {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
+    /// Where browsers reach it.
+    pub(crate) frontend: SocketAddr,
     /// From just before exec to the first 200 of `/readyz`.
     pub(crate) ready_after: Duration,
 }
@@ -33,24 +36,24 @@ pub(crate) struct Server {
 impl Settings {
     pub(crate) async fn start(&self) -> Result<Server> {
         fs::create_dir_all(&self.dir)?;
-        let address = free_address()?;
+        let (address, frontend) = (free_address()?, free_address()?);
         let log = File::options().create(true).append(true).open(self.log())?;
         let began = Instant::now();
         let child = self
-            .command("serve", address)?
+            .command("serve", address, frontend)
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
             .spawn()
             .map_err(|error| format!("cannot start {}: {error}", self.binary.display()))?;
-        let mut server = Server { child, address, ready_after: Duration::ZERO };
+        let mut server = Server { child, address, frontend, ready_after: Duration::ZERO };
         server.wait_ready(began).await.map_err(|error| format!("{error}; see {}", self.log().display()))?;
         Ok(server)
     }
 
     /// The secret key of the first instance. `latchkey keys` works beside a running server.
     pub(crate) fn secret_key(&self, server: &Server) -> Result<String> {
-        let output = self.command("keys", server.address)?.arg("--json").output()?;
+        let output = self.command("keys", server.address, server.frontend).arg("--json").output()?;
         if !output.status.success() {
             return Err(format!("latchkey keys: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
@@ -63,18 +66,19 @@ impl Settings {
         self.dir.join("server.log")
     }
 
-    fn command(&self, subcommand: &str, address: SocketAddr) -> Result<Command> {
+    fn command(&self, subcommand: &str, address: SocketAddr, frontend: SocketAddr) -> Command {
         let mut command = Command::new(&self.binary);
         // A LATCHKEY_ variable of the caller's shell would change what is measured.
         command
             .arg(subcommand)
             .env_clear()
             .env("LATCHKEY_LISTEN", address.to_string())
-            .env("LATCHKEY_FRONTEND_LISTEN", free_address()?.to_string())
+            .env("LATCHKEY_FRONTEND_LISTEN", frontend.to_string())
             .env("LATCHKEY_DATA_DIR", self.dir.join("data"))
             .env("LATCHKEY_DATABASE", &self.database)
+            .env("LATCHKEY_HASH_THREADS", hash_threads().to_string())
             .env("LATCHKEY_RATE_LIMITS", "off");
-        Ok(command)
+        command
     }
 }
 
@@ -136,6 +140,11 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// What the server itself would choose; said here, because the raw hashing it is compared with needs it too.
+pub(crate) fn hash_threads() -> usize {
+    available_parallelism().map_or(1, |cores| (cores.get() / 2).max(1))
 }
 
 /// A loopback address that was free a moment ago.

@@ -10,6 +10,7 @@ use std::task::{Context, Poll, Waker};
 use latchkey_base::{Error, Result};
 use tokio::sync::oneshot;
 
+use crate::batch;
 use crate::error::DbError;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
@@ -126,16 +127,14 @@ impl Db {
         }
     }
 
-    /// Runs statements in one transaction, in their order; on PostgreSQL in one round trip.
+    /// Runs statements in one transaction; on PostgreSQL in one round trip, which transactions that wait
+    /// at the same time share. Statements with the same text run together, the others in their order.
     pub async fn write_all(&self, statements: Vec<Statement>) -> Result<()> {
         match &self.0 {
             Engine::Sqlite(_) => {
                 self.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await
             }
-            Engine::Postgres(postgres) => {
-                let tx = Tx::postgres_transaction(postgres.connection().await?);
-                Ok(tx.run_and_commit(&statements).await?)
-            }
+            Engine::Postgres(postgres) => Ok(batch::write(postgres, statements).await?),
         }
     }
 

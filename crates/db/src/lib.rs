@@ -5,6 +5,7 @@
 //! engines is written here once: locking ([`Tx::lock`]), claiming work ([`Tx::claim`]), searching
 //! inside texts ([`List::search`]), and the words of the migrations.
 
+mod batch;
 mod db;
 mod error;
 mod list;

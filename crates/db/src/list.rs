@@ -124,8 +124,7 @@ impl List {
         if tx.is_sqlite() {
             self.look_up(tx, FEW).await?;
         }
-        let (sql, params) = self.build(tx.is_sqlite());
-        tx.query(sql, &params, read).await
+        self.run(tx, read).await
     }
 
     /// How many rows there are, leaving order and page aside. The select must be `SELECT count(*) FROM …`.
@@ -134,9 +133,17 @@ impl List {
         if tx.is_sqlite() {
             bare.look_up(tx, FEW_TO_COUNT).await?;
         }
-        let (sql, params) = bare.build(tx.is_sqlite());
-        let rows = tx.query(sql, &params, |row| row.int(0)).await?;
+        let rows = bare.run(tx, |row| row.int(0)).await?;
         Ok(rows.first().copied().unwrap_or_default())
+    }
+
+    /// Only knowing the term, PostgreSQL can tell whether to ask the index or to walk the list.
+    async fn run<T: Send + 'static>(&self, tx: &mut Tx, read: Read<T>) -> Result<Vec<T>> {
+        let (sql, params) = self.build(tx.is_sqlite());
+        match self.conditions.iter().any(|condition| matches!(condition, Condition::Search { .. })) {
+            true => tx.query_planned(sql, &params, read).await,
+            false => tx.query(sql, &params, read).await,
+        }
     }
 
     /// On SQLite, looks search terms up in their index first. With at most `few` hits the statement gets

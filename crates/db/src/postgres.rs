@@ -12,9 +12,9 @@ use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres::types::ToSql;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
+use crate::batch::{Batches, Sent};
 use crate::error::{DbError, Result};
 use crate::row::{Read, Row};
-use crate::tx::Statement;
 use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
@@ -31,6 +31,7 @@ pub(crate) struct Postgres {
     pool: Pool,
     /// Long reads take half of the connections at most, so that the others always find one.
     long: Arc<Semaphore>,
+    pub(crate) batches: Batches,
 }
 
 impl Postgres {
@@ -54,7 +55,8 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::failed)?;
-        Ok(Arc::new(Postgres { pool, long: Arc::new(Semaphore::new((connections / 2).max(1))) }))
+        let long = Arc::new(Semaphore::new((connections / 2).max(1)));
+        Ok(Arc::new(Postgres { pool, long, batches: Batches::new() }))
     }
 
     /// A place among the long reads; waits for one.
@@ -103,6 +105,19 @@ pub(crate) async fn query<T>(client: &Object, sql: &str, params: &[Value], read:
     rows.iter().map(|row| read(&Row::Postgres(row))).collect()
 }
 
+/// All rows of a query that is planned for these very values: after a few runs a prepared statement gets
+/// one plan for all of them.
+pub(crate) async fn query_planned<T>(
+    client: &Object,
+    sql: &str,
+    params: &[Value],
+    read: Read<T>,
+) -> Result<Vec<T>> {
+    let typed: Vec<_> = as_sql(params).into_iter().zip(params.iter().map(Value::kind)).collect();
+    let rows = client.query_typed(sql, &typed).await?;
+    rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+}
+
 /// Runs a statement and says how many rows it touched.
 pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) -> Result<u64> {
     let statement = prepared(client, sql).await?;
@@ -110,7 +125,7 @@ pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) 
 }
 
 /// Runs statements in their order, in one round trip.
-pub(crate) async fn run_statements(client: &Object, statements: &[Statement]) -> Result<()> {
+pub(crate) async fn run_statements(client: &Object, statements: &[Sent<'_>]) -> Result<()> {
     let prepared = prepare_all(client, statements).await?;
     first_error(join_all(sent(client, &prepared, statements)).await)
 }
@@ -118,7 +133,7 @@ pub(crate) async fn run_statements(client: &Object, statements: &[Statement]) ->
 /// Runs statements and commits, in one round trip. The outer result tells whether the transaction has
 /// ended, the inner one whether it was committed: after a failed statement PostgreSQL answers the
 /// commit by rolling back.
-pub(crate) async fn run_and_commit(client: &Object, statements: &[Statement]) -> Result<Result<()>> {
+pub(crate) async fn run_and_commit(client: &Object, statements: &[Sent<'_>]) -> Result<Result<()>> {
     let prepared = prepare_all(client, statements).await?;
     let all = join_all(sent(client, &prepared, statements));
     let (outcomes, committed) = join(all, client.batch_execute("COMMIT")).await;
@@ -128,7 +143,7 @@ pub(crate) async fn run_and_commit(client: &Object, statements: &[Statement]) ->
 
 /// All are prepared before the first is sent: one that waits for that would be overtaken by those that
 /// were prepared earlier.
-async fn prepare_all(client: &Object, statements: &[Statement]) -> Result<Vec<tokio_postgres::Statement>> {
+async fn prepare_all(client: &Object, statements: &[Sent<'_>]) -> Result<Vec<tokio_postgres::Statement>> {
     let mut ready = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         ready.push(prepared(client, sql).await?);
@@ -139,10 +154,12 @@ async fn prepare_all(client: &Object, statements: &[Statement]) -> Result<Vec<to
 fn sent<'a>(
     client: &'a Object,
     prepared: &'a [tokio_postgres::Statement],
-    statements: &'a [Statement],
+    statements: &'a [Sent<'a>],
 ) -> impl Iterator<Item = impl Future<Output = Result<u64, tokio_postgres::Error>> + 'a> + 'a {
     let pairs = prepared.iter().zip(statements);
-    pairs.map(move |(statement, (_, params))| async move { client.execute(statement, &as_sql(params)).await })
+    pairs.map(move |(statement, (_, params))| async move {
+        client.execute(statement, &as_sql(params.iter().copied())).await
+    })
 }
 
 /// The statement that failed first is the reason; those after it only say that the transaction is over.
@@ -150,6 +167,6 @@ fn first_error(outcomes: Vec<Result<u64, tokio_postgres::Error>>) -> Result<()> 
     outcomes.into_iter().try_for_each(|outcome| outcome.map(|_| ()).map_err(DbError::from))
 }
 
-fn as_sql(params: &[Value]) -> Vec<&(dyn ToSql + Sync)> {
-    params.iter().map(|value| value as &(dyn ToSql + Sync)).collect()
+fn as_sql<'a>(params: impl IntoIterator<Item = &'a Value>) -> Vec<&'a (dyn ToSql + Sync)> {
+    params.into_iter().map(|value| value as &(dyn ToSql + Sync)).collect()
 }

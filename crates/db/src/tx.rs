@@ -8,6 +8,7 @@ use futures_util::future::join;
 use rusqlite::Connection;
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::batch::Sent;
 use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
 use crate::row::Read;
@@ -174,7 +175,9 @@ impl Tx {
     /// Runs statements in their order; on PostgreSQL in one round trip.
     pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
         if let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner {
-            let outcome = begun(client, state, postgres::run_statements(client, &statements)).await;
+            let sent: Vec<Sent<'_>> =
+                statements.iter().map(|(sql, params)| ((*sql).into(), params.iter().collect())).collect();
+            let outcome = begun(client, state, postgres::run_statements(client, &sent)).await;
             self.failed |= outcome.is_err();
             return outcome;
         }
@@ -184,12 +187,13 @@ impl Tx {
         Ok(())
     }
 
-    /// Begins, runs statements and commits, all in one round trip.
-    pub(crate) async fn run_and_commit(mut self, statements: &[Statement]) -> Result<()> {
+    /// Begins, runs statements and commits, all in one round trip. The outer result tells whether the
+    /// transaction has ended, the inner one whether it was committed.
+    pub(crate) async fn run_and_commit(mut self, statements: &[Sent<'_>]) -> Result<Result<()>> {
         let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else { return Err(gone()) };
         let committed = begun(client, state, postgres::run_and_commit(client, statements)).await?;
         state.phase = Phase::Single;
-        committed
+        Ok(committed)
     }
 
     /// Runs a whole script without parameters; for migrations.
@@ -212,6 +216,21 @@ impl Tx {
         read: Read<T>,
     ) -> Result<Vec<T>> {
         let outcome = self.rows(sql, params, read).await;
+        self.failed |= outcome.is_err();
+        outcome
+    }
+
+    /// Like [`Tx::query`], but PostgreSQL plans it for these very values; SQLite plans by itself.
+    pub(crate) async fn query_planned<T: Send + 'static>(
+        &mut self,
+        sql: String,
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Vec<T>> {
+        let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else {
+            return self.query(sql, params, read).await;
+        };
+        let outcome = begun(client, state, postgres::query_planned(client, &sql, params, read)).await;
         self.failed |= outcome.is_err();
         outcome
     }

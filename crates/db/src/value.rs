@@ -17,6 +17,18 @@ pub enum Value {
     Bytes(Option<Vec<u8>>),
 }
 
+impl Value {
+    /// PostgreSQL's type.
+    pub(crate) fn kind(&self) -> Type {
+        match self {
+            Value::Text(_) => Type::TEXT,
+            Value::Int(_) => Type::INT8,
+            Value::Bool(_) => Type::BOOL,
+            Value::Bytes(_) => Type::BYTEA,
+        }
+    }
+}
+
 impl From<&str> for Value {
     fn from(text: &str) -> Value {
         Value::Text(Some(text.to_owned()))

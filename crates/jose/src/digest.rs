@@ -10,6 +10,11 @@ pub fn sha256(data: &[u8]) -> [u8; 32] {
     array(digest::digest(&digest::SHA256, data).as_ref())
 }
 
+/// SHA-1, which browsers' scripts name cookies by; it protects nothing.
+pub fn sha1(data: &[u8]) -> [u8; 20] {
+    array(digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, data).as_ref())
+}
+
 /// HMAC with SHA-256, for new uses.
 pub fn hmac_sha256(key: &[u8], data: &[u8]) -> [u8; 32] {
     array(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), data).as_ref())

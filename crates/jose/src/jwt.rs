@@ -25,10 +25,19 @@ pub struct Verified {
 
 /// Signs `claims`. The header is the caller's, who must put `"alg": "RS256"` and the key's `kid` into it.
 pub fn sign(key: &SigningKey, header: &impl Serialize, claims: &impl Serialize) -> Result<String, JoseError> {
+    compact(header, claims, |message| key.sign_rs256(message))
+}
+
+/// The compact form: header, claims, and what `signed` makes of both.
+pub(crate) fn compact(
+    header: &impl Serialize,
+    claims: &impl Serialize,
+    signed: impl FnOnce(&[u8]) -> Result<Vec<u8>, JoseError>,
+) -> Result<String, JoseError> {
     let mut token = part(header)?;
     token.push('.');
     token.push_str(&part(claims)?);
-    let signature = key.sign_rs256(token.as_bytes())?;
+    let signature = signed(token.as_bytes())?;
     token.push('.');
     URL_SAFE_NO_PAD.encode_string(signature, &mut token);
     Ok(token)

@@ -7,6 +7,7 @@
 //! Randomness comes from the cryptographic library and not from the application's generator: keys and
 //! nonces made from a generator that tests can seed would be one wiring mistake away from predictable.
 
+pub mod custom;
 pub mod digest;
 pub mod error;
 pub mod jwk;

@@ -13,7 +13,9 @@ Examples:
   latchkey serve --listen 0.0.0.0:80 --log-format json
   LATCHKEY_DATABASE=postgres://latchkey@db/latchkey latchkey serve
   latchkey keys --json                             a further secret key, for a script
-  latchkey instances create --environment production
+  latchkey instances create --environment production --frontend-api clerk.example.com
+  latchkey settings set session.lifetime_seconds=86400 sign_up.mode=restricted
+  latchkey signing-keys rotate                     a new key for tokens; the old one fades out
   latchkey config > latchkey.toml                  a file with every setting, to be changed
 
 Settings come from ./latchkey.toml (or --config), then from the environment, then from flags; the
@@ -52,20 +54,24 @@ pub(crate) fn command() -> Command {
                      before its first start.",
                 )
                 .arg(json_flag())
-                .arg(
-                    Arg::new("instance")
-                        .long("instance")
-                        .value_name("ID")
-                        .help("Which instance; the oldest development instance unless set"),
-                ),
+                .arg(instance_flag()),
         )
         .subcommand(instances())
+        .subcommand(settings())
+        .subcommand(signing_keys())
         .subcommand(
             Command::new("migrate")
                 .about("Bring the database's schema up to date")
                 .long_about("Bring the database's schema up to date and say what was applied. `serve` does it too."),
         )
-        .subcommand(Command::new("openapi").about("Print the API's OpenAPI document"))
+        .subcommand(
+            Command::new("openapi").about("Print the OpenAPI document of the Backend API").arg(
+                Arg::new("frontend")
+                    .long("frontend")
+                    .action(ArgAction::SetTrue)
+                    .help("That of the Frontend API instead"),
+            ),
+        )
         .subcommand(Command::new("config").about("Print every setting with its default and what it is for"))
         .subcommand(Command::new("version").about("Print the version"))
 }
@@ -82,7 +88,11 @@ fn instances() -> Command {
                 .about("Create an instance and print its keys")
                 .long_about(
                     "Create an instance and print its keys. The secret key of a production instance is kept \
-                     as a digest only: this is the one time it is shown.",
+                     as a digest only: this is the one time it is shown.\n\n\
+                     --frontend-api HOST says at which host browsers reach the Frontend API of this \
+                     instance; the host tells instances apart, and is part of the publishable key. A \
+                     production instance needs it. The first development instance has the one that the \
+                     configuration says, and a further one gets a name under localhost.",
                 )
                 .arg(
                     Arg::new("environment")
@@ -105,6 +115,106 @@ fn instances() -> Command {
                         .help("Really delete it; there is no way back"),
                 ),
         )
+}
+
+fn settings() -> Command {
+    let path = "Settings are named by paths, such as session.lifetime_seconds or \
+                attributes.phone_number.enabled; `latchkey settings get` shows all of them.";
+    Command::new("settings")
+        .about("Show or change the settings of an instance: attributes, passwords, sessions, pages")
+        .long_about(format!(
+            "Show or change the settings of an instance: what users may or must have, how they sign up and \
+             in, how long sessions last, what pages show. {path}"
+        ))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(
+            Command::new("get")
+                .about("Show the settings, or those below a path")
+                .long_about("Show the settings, or those below a path, and the defaults of what was changed.")
+                .arg(Arg::new("path").value_name("PATH").help("Such as session, or session.lifetime_seconds"))
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("set")
+                .about("Change settings; all of them, or none if anything is wrong")
+                .long_about(format!(
+                    "Change settings: all of them, or none if anything is wrong. A running server uses them \
+                     from the next request on.\n\n{path} A value is JSON; what is not is taken as a text. An \
+                     object changes what it names and leaves the rest as it is."
+                ))
+                .after_long_help(
+                    "Examples:\n  \
+                     latchkey settings set session.lifetime_seconds=86400 display.application_name='My app'\n  \
+                     latchkey settings set 'attributes.phone_number={\"enabled\": false}'\n  \
+                     latchkey settings set 'attributes.email_address.first_factors=[\"email_link\"]'\n  \
+                     latchkey settings get --json > settings.json; latchkey settings set --file settings.json",
+                )
+                .arg(
+                    Arg::new("change")
+                        .value_name("PATH=JSON")
+                        .num_args(1..)
+                        .required_unless_present("file")
+                        .help("What to change, and to what"),
+                )
+                .arg(
+                    Arg::new("file")
+                        .long("file")
+                        .value_name("FILE")
+                        .help("A JSON document with the changes; - is the standard input"),
+                )
+                .arg(instance_flag()),
+        )
+}
+
+fn signing_keys() -> Command {
+    Command::new("signing-keys")
+        .about("List the keys that sign tokens, or change to a new one")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .subcommand(
+            Command::new("list")
+                .about("List the signing keys of an instance, newest first")
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("rotate")
+                .about("Make a new signing key that takes over from the present one")
+                .long_about(
+                    "Make a new signing key that takes over from the present one. It is published at once \
+                     and signs later, so that everybody who keeps the published keys knows it by then; the \
+                     earlier ones stay published for a while longer, so that tokens they have signed are \
+                     still good. If a key has leaked, set both times to 0: everybody has to sign in anew \
+                     once their token is refused.",
+                )
+                .arg(
+                    Arg::new("publish-ahead")
+                        .long("publish-ahead")
+                        .value_name("TIME")
+                        .default_value("1h")
+                        .help("How long it is published before it signs: 90s, 10m, 1h, 2d"),
+                )
+                .arg(
+                    Arg::new("overlap")
+                        .long("overlap")
+                        .value_name("TIME")
+                        .default_value("24h")
+                        .help("How long the earlier keys stay published after that"),
+                )
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+}
+
+fn instance_flag() -> Arg {
+    Arg::new("instance")
+        .long("instance")
+        .value_name("ID")
+        .help("Which instance; the oldest development instance unless set")
 }
 
 fn json_flag() -> Arg {

@@ -4,6 +4,8 @@ mod instances;
 mod keys;
 mod migrate;
 mod serve;
+mod settings;
+mod signing_keys;
 
 use clap::ArgMatches;
 
@@ -22,10 +24,23 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             Some(("delete", own)) => wait(instances::delete(&configure(own)?, own)),
             _ => Ok(()),
         },
+        Some(("settings", group)) => match group.subcommand() {
+            Some(("get", own)) => wait(settings::get(&configure(own)?, own)),
+            Some(("set", own)) => wait(settings::set(&configure(own)?, own)),
+            _ => Ok(()),
+        },
+        Some(("signing-keys", group)) => match group.subcommand() {
+            Some(("list", own)) => wait(signing_keys::list(&configure(own)?, own)),
+            Some(("rotate", own)) => wait(signing_keys::rotate(&configure(own)?, own)),
+            _ => Ok(()),
+        },
         Some(("migrate", own)) => wait(migrate::run(&configure(own)?)),
         Some(("openapi", own)) => {
             let config = configure(own)?;
-            show::json(&latchkey_app::document(&config.api_url(config.listen)));
+            show::json(&match own.get_flag("frontend") {
+                true => latchkey_app::frontend_document(&config.frontend_url(config.frontend_listen)),
+                false => latchkey_app::document(&config.api_url(config.listen)),
+            });
             Ok(())
         }
         Some(("config", _)) => {

@@ -23,8 +23,7 @@ use tracing::Level;
 pub(crate) use layers::File;
 use layers::{Layers, Source};
 use parse::Wrong;
-use problem::nearest;
-pub(crate) use problem::{Problem, report};
+pub(crate) use problem::{Problem, nearest, report};
 use settings::names;
 pub(crate) use settings::{SETTINGS, Setting};
 
@@ -46,8 +45,10 @@ pub(crate) struct Config {
     pub(crate) hash_threads: usize,
     pub(crate) log_format: LogFormat,
     pub(crate) log_level: Level,
+    pub(crate) scripts_dir: Option<PathBuf>,
     api_url: Option<String>,
     frontend_api: Option<String>,
+    frontend_url: Option<String>,
 }
 
 /// How log lines look.
@@ -97,9 +98,32 @@ impl Config {
         self.api_url.clone().unwrap_or_else(|| format!("http://{}", reachable(bound)))
     }
 
-    /// Where browsers reach the Frontend API: a host, and a port unless it is the usual one.
+    /// The host of the first development instance: the one its publishable key names. The SDKs refuse
+    /// one without a dot.
     pub(crate) fn frontend_api(&self) -> String {
-        self.frontend_api.clone().unwrap_or_else(|| reachable(self.frontend_listen).to_string())
+        let default = || match (reachable(self.frontend_listen).ip(), self.frontend_port()) {
+            (IpAddr::V4(ip), Some(port)) => format!("{ip}:{port}"),
+            (IpAddr::V4(ip), None) => ip.to_string(),
+            (IpAddr::V6(_), Some(port)) => format!("latchkey.localhost:{port}"),
+            (IpAddr::V6(_), None) => "latchkey.localhost".to_owned(),
+        };
+        self.frontend_api.clone().unwrap_or_else(default)
+    }
+
+    /// The port of the Frontend API; nothing when every start takes another one.
+    pub(crate) fn frontend_port(&self) -> Option<u16> {
+        Some(self.frontend_listen.port()).filter(|port| *port != 0)
+    }
+
+    /// Where browsers reach the Frontend API when it listens at `bound`. A page at `localhost` is of the
+    /// same site as this, and one at 127.0.0.1 would not be.
+    pub(crate) fn frontend_url(&self, bound: SocketAddr) -> String {
+        let address = reachable(bound);
+        let default = || match address.ip().is_loopback() {
+            true => format!("http://localhost:{}", address.port()),
+            false => format!("http://{address}"),
+        };
+        self.frontend_url.clone().unwrap_or_else(default)
     }
 }
 
@@ -119,6 +143,8 @@ impl Reader {
         let database_connections = self.take("database_connections", |text| parse::number(text, 1..=1000));
         let api_url = self.take("api_url", parse::url);
         let frontend_api = self.take("frontend_api", parse::host);
+        let frontend_url = self.take("frontend_url", parse::url);
+        let scripts_dir = self.take("scripts_dir", parse::directory);
         let master_key = self.take("master_key", parse::master_key);
         let rate_limits = self.rate_limits();
         let trusted_proxies = self.take("trusted_proxies", parse::addresses);
@@ -142,6 +168,8 @@ impl Reader {
             log_level: log_level?,
             api_url: api_url?,
             frontend_api: frontend_api?,
+            frontend_url: frontend_url?,
+            scripts_dir: scripts_dir?,
         })
     }
 

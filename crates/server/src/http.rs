@@ -32,7 +32,7 @@ use tower::Service;
 use crate::failure::Failure;
 use patience::{Limits, Patient, Progress};
 
-/// Connections at most. One costs some 10 KB while idle, so this is some 100 MB.
+/// Connections at most, of both APIs together. One costs some 10 KB while idle, so this is some 100 MB.
 const CONNECTIONS: usize = 10_000;
 /// Largest head of a request: room for long tokens, and no more.
 const HEAD_BYTES: usize = 32 * 1024;
@@ -75,23 +75,43 @@ impl StopSignal {
     }
 }
 
-/// Serves until a signal, then finishes what is running.
-pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: StopSignal) {
-    let limit = connection_limit();
-    let slots = Arc::new(Semaphore::new(limit));
+/// One side of the server: where it listens, and what answers there. Its connections are limited apart
+/// from those of the other side, so that browsers cannot keep backends out.
+struct Face {
+    listener: TcpListener,
+    router: Router,
+    slots: Arc<Semaphore>,
+}
+
+impl Face {
+    fn new(name: &str, listener: TcpListener, router: Router, limit: usize) -> Face {
+        if let Ok(address) = listener.local_addr() {
+            tracing::info!(%address, connections = limit, "the {name} listens on {address}");
+        }
+        Face { listener, router, slots: Arc::new(Semaphore::new(limit)) }
+    }
+}
+
+/// Serves both APIs until a signal, then finishes what is running.
+pub(crate) async fn serve(
+    backend: (TcpListener, Router),
+    frontend: (TcpListener, Router),
+    mut stop: StopSignal,
+) {
+    let limit = connection_limit() / 2;
+    let backend = Face::new("Backend API", backend.0, backend.1, limit);
+    let frontend = Face::new("Frontend API", frontend.0, frontend.1, limit);
     let connections = GracefulShutdown::new();
     let builder = builder(IDLE);
-    if let Ok(address) = listener.local_addr() {
-        tracing::info!(%address, connections = limit, "listening on {address}");
-    }
     let name = loop {
-        let accepted = tokio::select! {
-            accepted = accept(&listener, &slots) => accepted,
+        let (face, accepted) = tokio::select! {
+            accepted = accept(&backend.listener, &backend.slots) => (&backend, accepted),
+            accepted = accept(&frontend.listener, &frontend.slots) => (&frontend, accepted),
             name = stop.next() => break name,
         };
         let (stream, peer, slot) = accepted;
         let progress = Progress::default();
-        let service = service(router.clone(), peer, progress.clone());
+        let service = service(face.router.clone(), peer, progress.clone());
         let connection = builder.serve_connection(Patient::new(stream, progress, LIMITS), service);
         let connection = connections.watch(connection);
         tokio::spawn(async move {
@@ -102,7 +122,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, mut stop: StopS
             }
         });
     };
-    drop(listener);
+    drop((backend.listener, frontend.listener));
     finish(connections, name, stop).await;
 }
 

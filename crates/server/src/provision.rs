@@ -32,6 +32,7 @@ pub(crate) struct Storage {
 pub(crate) struct Made {
     pub(crate) id: InstanceId,
     pub(crate) environment: Environment,
+    pub(crate) frontend_api: String,
     pub(crate) key: Secret,
 }
 
@@ -85,7 +86,8 @@ impl Storage {
             return Ok(None);
         }
         let master = self.master_key(config).await?;
-        let draft = Draft::new(Environment::Development, &master)?;
+        let host = Host::Given(config.frontend_api());
+        let draft = Draft::new(Environment::Development, host, &master)?;
         let made = draft.made();
         let was_first = self.db.write(move |tx| {
             Box::pin(async move {
@@ -107,12 +109,40 @@ impl Storage {
     }
 }
 
+/// Where a new instance has its Frontend API.
+pub(crate) enum Host {
+    /// At this host.
+    Given(String),
+    /// On this machine, at a name of its own and this port.
+    Local(Option<u16>),
+}
+
 /// Creates an instance with its signing key and a first secret key.
-pub(crate) async fn create(db: &Db, environment: Environment, master: &MasterKey) -> Result<Made, Failure> {
-    let draft = Draft::new(environment, master)?;
+pub(crate) async fn create(
+    db: &Db,
+    environment: Environment,
+    host: Host,
+    master: &MasterKey,
+) -> Result<Made, Failure> {
+    let draft = Draft::new(environment, host, master)?;
     let made = draft.made();
-    db.write(move |tx| Box::pin(async move { draft.insert(tx).await })).await?;
-    Ok(made)
+    let holder = db.write(move |tx| {
+        Box::pin(async move {
+            let holder = store::find_by_frontend_api(tx, &draft.instance.frontend_api).await?;
+            if holder.is_none() {
+                draft.insert(tx).await?;
+            }
+            Ok(holder)
+        })
+    });
+    match holder.await? {
+        None => Ok(made),
+        Some(taken) => Err(Failure::usage(
+            format!("{} is the Frontend API of the instance {}.", taken.frontend_api, taken.holder.id),
+            "Choose another host with --frontend-api: it tells browsers' requests for one instance from \
+             those for another.",
+        )),
+    }
 }
 
 /// Keeps a development key for later starts. Failing to is no reason to fail: it was shown once.
@@ -126,11 +156,16 @@ pub(crate) fn keep_key(config: &Config, made: &Made, master: &MasterKey) {
 }
 
 /// Makes a further secret key.
-pub(crate) async fn add_key(db: &Db, id: &InstanceId, environment: Environment) -> Result<Made, Failure> {
-    let key = keys::secret_key(environment, &SystemRng);
-    let (copy, instance, now) = (key.clone(), id.clone(), SystemClock.now());
-    db.write(move |tx| Box::pin(async move { insert_key(tx, &instance, &copy, now).await })).await?;
-    Ok(Made { id: id.clone(), environment, key })
+pub(crate) async fn add_key(db: &Db, instance: &Instance) -> Result<Made, Failure> {
+    let key = keys::secret_key(instance.environment, &SystemRng);
+    let (copy, id, now) = (key.clone(), instance.id.clone(), SystemClock.now());
+    db.write(move |tx| Box::pin(async move { insert_key(tx, &id, &copy, now).await })).await?;
+    Ok(Made {
+        id: instance.id.clone(),
+        environment: instance.environment,
+        frontend_api: instance.frontend_api.clone(),
+        key,
+    })
 }
 
 /// Whether a secret key is one of the instance's.
@@ -148,8 +183,12 @@ struct Draft {
 }
 
 impl Draft {
-    fn new(environment: Environment, master: &MasterKey) -> Result<Draft, Failure> {
-        let instance = rules::create(environment, SystemClock.now(), &SystemRng);
+    fn new(environment: Environment, host: Host, master: &MasterKey) -> Result<Draft, Failure> {
+        let mut instance = rules::create(environment, String::new(), SystemClock.now(), &SystemRng);
+        instance.frontend_api = match host {
+            Host::Given(host) => host,
+            Host::Local(port) => rules::local_host(&instance.id, port),
+        };
         let signing_key = rules::signing_key(&instance.id, master)?;
         Ok(Draft { instance, signing_key, secret_key: keys::secret_key(environment, &SystemRng) })
     }
@@ -158,6 +197,7 @@ impl Draft {
         Made {
             id: self.instance.id.clone(),
             environment: self.instance.environment,
+            frontend_api: self.instance.frontend_api.clone(),
             key: self.secret_key.clone(),
         }
     }
@@ -174,8 +214,8 @@ async fn insert_key(tx: &mut Tx, instance: &InstanceId, key: &Secret, now: Time)
 }
 
 async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -> Result<bool, Failure> {
-    let sealed = store::private_key(&mut db.read().await?, instance, instance.as_str()).await?;
-    Ok(sealed.is_none_or(|sealed| rules::opens(master, instance.as_str(), &sealed)))
+    let key = store::signing_key(&mut db.read().await?, instance, SystemClock.now()).await?;
+    Ok(key.is_none_or(|(kid, sealed)| rules::opens(master, &kid, &sealed)))
 }
 
 /// Deletes an instance with everything in it: first its keys, so that nobody adds to it, then the rest

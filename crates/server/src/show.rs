@@ -6,12 +6,12 @@
 use std::io::Write;
 
 use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::Environment;
+use latchkey_base::Time;
 use latchkey_base::kinds::InstanceId;
-use latchkey_base::secret::Secret;
 use serde::Serialize;
 
 use crate::config::Config;
+use crate::provision::Made;
 
 /// Prints a result.
 pub(crate) fn result(text: &str) {
@@ -39,6 +39,29 @@ pub(crate) fn aligned(rows: &[(&str, &str)]) -> String {
     lines.join("\n")
 }
 
+/// A table with a head, its columns below each other.
+pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
+    let head: Vec<String> = head.iter().map(|name| (*name).to_owned()).collect();
+    let width = |column: usize| {
+        let cells = std::iter::once(&head).chain(rows).filter_map(|row| row.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or_default()
+    };
+    let widths: Vec<usize> = (0..head.len()).map(width).collect();
+    let line = |row: &Vec<String>| {
+        let cells: Vec<String> =
+            row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
+        cells.join("  ").trim_end().to_owned()
+    };
+    let lines: Vec<String> = std::iter::once(&head).chain(rows).map(line).collect();
+    lines.join("\n")
+}
+
+/// A time for people.
+pub(crate) fn rfc3339(time: Time) -> String {
+    jiff::Timestamp::from_millisecond(time.ms())
+        .map_or_else(|_| time.ms().to_string(), |moment| moment.to_string())
+}
+
 /// The keys of an instance, as `keys` and `instances create` print them.
 #[derive(Serialize)]
 pub(crate) struct Keys {
@@ -52,20 +75,14 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// The keys of an instance of the server that `config` describes.
-    pub(crate) fn new(
-        config: &Config,
-        instance: &InstanceId,
-        environment: Environment,
-        secret: &Secret,
-    ) -> Keys {
-        let frontend_api = config.frontend_api();
+    pub(crate) fn new(config: &Config, made: &Made) -> Keys {
         Keys {
-            instance_id: instance.clone(),
-            environment: environment.name(),
-            secret_key: secret.expose().to_owned(),
-            publishable_key: publishable_key(environment, &frontend_api),
+            instance_id: made.id.clone(),
+            environment: made.environment.name(),
+            secret_key: made.key.expose().to_owned(),
+            publishable_key: publishable_key(made.environment, &made.frontend_api),
             api_url: config.api_url(config.listen),
-            frontend_api,
+            frontend_api: made.frontend_api.clone(),
         }
     }
 
@@ -91,5 +108,7 @@ mod tests {
     #[test]
     fn values_stand_below_each_other() {
         assert_eq!(aligned(&[("a", "1"), ("long", "2")]), "  a     1\n  long  2");
+        let rows = [vec!["a".to_owned(), "b".to_owned()], vec!["long".to_owned(), String::new()]];
+        assert_eq!(table(&["ID", "X"], &rows), "ID    X\na     b\nlong");
     }
 }

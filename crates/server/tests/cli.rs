@@ -5,8 +5,13 @@ mod support;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::Stdio;
 
+use serde_json::{Value, json};
 use support::{Home, mode, rest, status, text};
+
+const PRODUCTION: [&str; 7] =
+    ["instances", "create", "--environment", "production", "--json", "--frontend-api", "clerk.example.com"];
 
 #[test]
 fn the_first_start_prints_what_an_app_needs_and_the_second_shows_the_same() {
@@ -16,7 +21,13 @@ fn the_first_start_prints_what_an_app_needs_and_the_second_shows_the_same() {
     assert!(key.starts_with("sk_test_") && instance.starts_with("ins_"), "{key} {instance}");
     assert!(first.announced("publishable key").starts_with("pk_test_"));
     assert_eq!(first.announced("api reference"), format!("http://{}/reference", first.address));
-    assert_eq!(first.announced("data"), "./data/latchkey.db");
+    assert_eq!(first.announced("data") == "./data/latchkey.db", home.has_file());
+    assert!(first.announced("data").ends_with("./data") || home.has_file());
+    let frontend = format!("http://localhost:{}", first.frontend.port());
+    assert_eq!(first.announced("frontend url"), frontend);
+    assert_eq!(first.announced("sign-in page"), format!("{frontend}/sign-in"));
+    assert_eq!(first.announced("inbox"), format!("http://{}/dev/inbox", first.address));
+    assert_eq!(status(&first.get_frontend("/healthz", "localhost")), 200);
     assert_eq!(first.announced("rate limits"), "");
     assert_eq!(first.status("/v1/jwks", &key), 200);
     assert_eq!(first.status("/v1/jwks", "sk_test_guess"), 401);
@@ -67,7 +78,7 @@ fn keys_makes_a_further_key_while_the_server_runs() {
     assert_eq!(keys["publishable_key"], server.announced("publishable key"));
     assert_eq!(
         (keys["environment"].as_str(), keys["frontend_api"].as_str()),
-        (Some("development"), Some("127.0.0.1:3401"))
+        (Some("development"), Some("127.0.0.1"))
     );
     let further = keys["secret_key"].as_str().unwrap();
     assert_ne!(further, server.announced("secret key"));
@@ -89,7 +100,7 @@ fn keys_works_before_the_first_start() {
 fn instances_are_created_listed_and_deleted_while_the_server_runs() {
     let home = Home::new();
     let server = home.serve();
-    let (made, remarks) = home.json(&["instances", "create", "--environment", "production", "--json"]);
+    let (made, remarks) = home.json(&PRODUCTION);
     let (id, key) = (made["instance_id"].as_str().unwrap(), made["secret_key"].as_str().unwrap());
     assert!(key.starts_with("sk_live_") && remarks.contains("not shown again"), "{key} {remarks}");
     assert!(made["publishable_key"].as_str().unwrap().starts_with("pk_live_"));
@@ -118,9 +129,176 @@ fn instances_are_created_listed_and_deleted_while_the_server_runs() {
 }
 
 #[test]
+fn every_instance_has_a_host_of_its_own() {
+    let home = Home::new();
+    let create = ["instances", "create", "--json", "--environment"];
+    let (first, _) = home.json(&[&create[..], &["development"]].concat());
+    assert_eq!(first["frontend_api"], "127.0.0.1");
+    let (second, _) = home.json(&[&create[..], &["development"]].concat());
+    let name = second["frontend_api"].as_str().unwrap();
+    let id = second["instance_id"].as_str().unwrap();
+    assert_eq!(name, format!("{}.localhost", id[id.len() - 8..].to_lowercase()));
+    let (production, _) = home.json(&PRODUCTION);
+    assert_eq!(production["publishable_key"], "pk_live_Y2xlcmsuZXhhbXBsZS5jb20k");
+
+    let mut seen = Vec::new();
+    for (line, said) in [
+        (&[&create[..], &["production"]].concat(), "--frontend-api"),
+        (
+            &[&create[..], &["production", "--frontend-api", "Clerk.Example.com"]].concat(),
+            "is the Frontend API",
+        ),
+        (&[&create[..], &["development", "--frontend-api", "localhost:1"]].concat(), "no dot"),
+    ] {
+        let refused = home.run(line);
+        seen.push((refused.status.code(), text(&refused.stderr).contains(said)));
+    }
+    assert_eq!(seen, [(Some(2), true); 3]);
+
+    let (list, _) = home.json(&["instances", "list", "--json"]);
+    let hosts: Vec<&str> =
+        list.as_array().unwrap().iter().filter_map(|row| row["frontend_api"].as_str()).collect();
+    assert_eq!(hosts, ["127.0.0.1", name, "clerk.example.com"]);
+    let (keys, _) = home.json(&["keys", "--json", "--instance", id]);
+    assert_eq!(keys["publishable_key"], second["publishable_key"]);
+    let table = text(&home.run(&["instances", "list"]).stdout);
+    let shown = |line: &str| line.contains("  clerk.example.com ") && line.contains("  pk_live_Y2xlcmsu");
+    assert!(table.lines().any(shown), "{table}");
+}
+
+#[test]
+fn settings_are_changed_while_the_server_runs() {
+    let home = Home::new();
+    let server = home.serve();
+    let key = server.announced("secret key").to_owned();
+    let get = |path: &str| home.json(&["settings", "get", "--json", path]).0;
+    assert_eq!(get("lockout"), json!({"enabled": true, "max_attempts": 100, "duration_minutes": 60}));
+    let body = r#"{"username":"ab","skip_password_requirement":true}"#;
+    let create = || {
+        let mut stream = server.connect();
+        let head = format!(
+            "POST /v1/users HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\
+             Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        status(&rest(&mut stream))
+    };
+    assert_eq!(create(), 422, "usernames have four characters by default");
+    let set = home.run(&[
+        "settings",
+        "set",
+        "username.min_length=2",
+        "display.application_name=My app",
+        "lockout={\"enabled\":false}",
+    ]);
+    assert!(set.status.success(), "{}", text(&set.stderr));
+    let shown = text(&set.stdout);
+    let lines: Vec<&str> = shown.lines().collect();
+    let expected = [
+        "display.application_name  \"My app\"  (default: \"\")",
+        "lockout.enabled           false  (default: true)",
+        "username.min_length       2  (default: 4)",
+    ];
+    assert_eq!(lines, expected);
+    assert_eq!(create(), 200);
+    assert_eq!(get("lockout.max_attempts"), 100);
+    assert_eq!(text(&home.run(&["settings", "get", "username.min_length"]).stdout).trim(), "2");
+    let again = home.run(&["settings", "set", "username.min_length=2"]);
+    assert!(again.status.success() && text(&again.stderr).contains("nothing was changed"));
+
+    // What was read can be written, also from the standard input.
+    let document = home.run(&["settings", "get", "--json"]).stdout;
+    std::fs::write(home.path("settings.json"), &document).unwrap();
+    assert!(home.run(&["settings", "set", "--file", "settings.json"]).status.success());
+    let mut piped = home.command(&["settings", "set", "--file", "-"]);
+    piped.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = piped.spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 3}}"#).unwrap();
+    assert!(child.wait().unwrap().success());
+    assert_eq!(get("username"), json!({"min_length": 3, "max_length": 64}));
+}
+
+#[test]
+fn wrong_settings_are_refused_together_and_change_nothing() {
+    let home = Home::new();
+    home.json(&["keys", "--json"]);
+    let before = home.run(&["settings", "get"]).stdout;
+    let refused = home.run(&[
+        "settings",
+        "set",
+        "session.lifetime_second=600",
+        "password.min_length=100",
+        "sign_up.mode=closed",
+        "attributes.email_address.required=\"yes\"",
+        "username.min_length=5",
+    ]);
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    for expected in [
+        "There are 5 problems",
+        "session.lifetime_second\n    There is no setting of this name.\n    Did you mean session.lifetime_seconds?",
+        "password.min_length\n    It must be from 8 to 72.",
+        "sign_up.mode\n    Unknown variant `closed`",
+        "attributes.email_address.required\n    Invalid type",
+    ] {
+        assert!(said.contains(expected), "{expected} is missing in\n{said}");
+    }
+    assert_eq!(home.run(&["settings", "get"]).stdout, before);
+    for line in [
+        &["settings", "get", "nothing.here"][..],
+        &["settings", "set", "no-equals-sign"],
+        &["settings", "set", "--file", "no-such-file"],
+        &["settings", "set"],
+        &["settings", "get", "--instance", "ins_0"],
+    ] {
+        assert_eq!(home.run(line).status.code(), Some(2), "{line:?}");
+    }
+}
+
+#[test]
+fn signing_keys_follow_each_other_with_an_overlap() {
+    let home = Home::new();
+    let server = home.serve();
+    let key = server.announced("secret key");
+    let published = || -> Vec<Value> {
+        let answer = server.get("/v1/jwks", key);
+        let body = answer.split("\r\n\r\n").nth(1).unwrap();
+        let jwks: Value = serde_json::from_str(body).unwrap();
+        jwks["keys"].as_array().unwrap().iter().map(|key| key["kid"].clone()).collect()
+    };
+    let states = |list: &Value| -> Vec<String> {
+        list.as_array().unwrap().iter().map(|key| key["state"].as_str().unwrap().to_owned()).collect()
+    };
+    let first = published();
+    assert_eq!(first.len(), 1);
+    let (keys, remarks) = home.json(&["signing-keys", "rotate", "--json"]);
+    assert!(remarks.contains("is published now and signs from"), "{remarks}");
+    assert_eq!(states(&keys), ["announced", "signing"]);
+    assert_eq!(keys[1]["kid"], first[0]);
+    let day = keys[1]["not_after"].as_i64().unwrap() - keys[0]["active_from"].as_i64().unwrap();
+    assert_eq!(day, 24 * 60 * 60 * 1000);
+    assert_eq!(published(), [keys[0]["kid"].clone(), first[0].clone()]);
+
+    // In a hurry: the announced key never signs, and nothing of the earlier ones is good any more.
+    let hurry = ["signing-keys", "rotate", "--publish-ahead", "0", "--overlap", "0", "--json"];
+    let (keys, remarks) = home.json(&hurry);
+    assert!(remarks.contains("refused before their time"), "{remarks}");
+    assert_eq!(states(&keys), ["signing", "ended", "ended"]);
+    assert_eq!(published(), [keys[0]["kid"].clone()]);
+    let (after, _) = home.json(&["signing-keys", "rotate", "--json"]);
+    assert_eq!(states(&after), ["announced", "signing"], "ended keys are deleted by the next change");
+    let table = text(&home.run(&["signing-keys", "list"]).stdout);
+    assert_eq!(table.lines().count(), 3, "{table}");
+    assert_eq!(home.run(&["signing-keys", "rotate", "--overlap", "soon"]).status.code(), Some(2));
+    server.stop();
+    home.serve().stop();
+}
+
+#[test]
 fn a_deleted_development_instance_stays_deleted() {
     let home = Home::new();
-    home.json(&["instances", "create", "--environment", "production", "--json"]);
+    home.json(&PRODUCTION);
     let (made, _) = home.json(&["instances", "create", "--environment", "development", "--json"]);
     let server = home.serve();
     assert_eq!(server.announced("secret key"), made["secret_key"]);
@@ -177,7 +355,7 @@ fn sigterm_finishes_the_running_request_and_loses_nothing() {
     stream.read_exact(&mut go_on).unwrap();
     assert_eq!(&go_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     server.terminate();
-    while TcpStream::connect(server.address).is_ok() {
+    while [server.address, server.frontend].iter().any(|address| TcpStream::connect(address).is_ok()) {
         std::thread::yield_now();
     }
     stream.write_all(body.as_bytes()).unwrap();
@@ -204,10 +382,13 @@ fn a_taken_address_is_named_and_leaves_no_trace() {
     let home = Home::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let output = home.run(&["serve", "--listen", &address]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains(&address) && text(&output.stderr).contains("--listen"));
-    assert!(!home.path("data").exists());
+    for flag in ["--listen", "--frontend-listen"] {
+        let output = home.run(&["serve", flag, &address]);
+        assert_eq!(output.status.code(), Some(1));
+        let said = text(&output.stderr);
+        assert!(said.contains(&address) && said.contains(&format!("{flag} ")), "{said}");
+        assert!(!home.path("data").exists());
+    }
 }
 
 #[test]
@@ -243,8 +424,10 @@ fn migrate_says_what_it_applied() {
 fn commands_about_the_program_itself_touch_no_data() {
     let home = Home::new();
     assert_eq!(text(&home.run(&["version"]).stdout).trim(), concat!("latchkey ", env!("CARGO_PKG_VERSION")));
-    let (document, _) = home.json(&["openapi", "--api-url", "https://id.example.com"]);
-    assert!(document["paths"].as_object().is_some_and(|paths| !paths.is_empty()));
+    for line in [&["openapi", "--api-url", "https://id.example.com"][..], &["openapi", "--frontend"]] {
+        let (document, _) = home.json(line);
+        assert!(document["paths"].as_object().is_some_and(|paths| !paths.is_empty()), "{line:?}");
+    }
     let reference = home.run(&["config"]).stdout;
     std::fs::write(home.path("latchkey.toml"), reference).unwrap();
     assert!(home.run(&["openapi"]).status.success(), "the reference is itself a configuration");

@@ -4,6 +4,7 @@ use axum::body::Body;
 use axum::http::Request;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::settings::Settings;
+use latchkey_base::time::Clock;
 use latchkey_db::Value as Param;
 use serde_json::{Value, json};
 
@@ -93,6 +94,11 @@ impl TestServer {
     /// The messages in the inbox of the development instance, newest first.
     pub async fn inbox(&self) -> Vec<Value> {
         self.get("/dev/inbox").await.ok()["data"].as_array().unwrap().clone()
+    }
+
+    /// Does what the server does in the background now and then.
+    pub async fn run_jobs(&self) {
+        latchkey_app::jobs::run_once(self.db(), self.clock.now()).await.unwrap();
     }
 
     /// Runs a statement on the database, behind the server's back.

@@ -8,13 +8,17 @@
 )]
 
 mod assist;
+mod browser;
 mod checker;
 mod database;
 mod person;
+mod presence;
 mod schema;
 mod server;
 
 pub use assist::EventRow;
+pub use browser::{Browser, escape};
 pub use person::{PICTURE, Person};
+pub use presence::{APP_ORIGIN, SignedIn};
 pub use schema::{Table, tables};
 pub use server::{Answer, Tenant, TestServer};

@@ -9,6 +9,7 @@ use latchkey_base::{Id, Time};
 use latchkey_jose::digest::sha256;
 use serde_json::{Value, json};
 
+use crate::presence::SignedIn;
 use crate::server::{Tenant, TestServer};
 
 /// A picture: one pixel, as PNG.
@@ -32,10 +33,26 @@ pub struct Person {
     pub trusted_device: String,
     /// A picture.
     pub image: String,
+    /// A JWT template of the instance.
+    pub jwt_template: String,
+    /// The name of that template.
+    pub jwt_template_name: String,
+    /// Where the person is signed in.
+    pub presence: SignedIn,
+    /// A sign-in token that was not used.
+    pub sign_in_token: String,
+    /// An actor token that was not used.
+    pub actor_token: String,
+    /// The nonce of a handshake.
+    pub handshake_nonce: String,
+    /// The host of the instance's Frontend API.
+    pub frontend_api: String,
     /// A code on its way to `email`.
     pub email_verification: String,
     /// A code on its way to `phone`.
     pub phone_verification: String,
+    /// An attempt to sign up under way.
+    pub sign_up: String,
     /// The password.
     pub password: String,
     /// The secret of the authenticator app.
@@ -69,7 +86,17 @@ impl TestServer {
         let image = text(&pictured["image_url"]).rsplit('/').next().unwrap().to_owned();
         let email_verification = self.prepare(tenant, &format!("/v1/email_addresses/{email}")).await;
         let phone_verification = self.prepare(tenant, &format!("/v1/phone_numbers/{phone}")).await;
+        let template_name = format!("template-{number}");
+        let template = json!({"name": template_name, "claims": {"role": "user"}});
+        let template = self.call(Some(tenant), "POST", "/v1/jwt_templates", Some(template)).await.ok();
+        let sign_up = self.begin_sign_up(tenant).await;
         let wallet = text(&made["web3_wallets"][0]["id"]);
+        let token = json!({"user_id": user});
+        let sign_in_token = self.call(Some(tenant), "POST", "/v1/sign_in_tokens", Some(token)).await.ok();
+        let token = json!({"user_id": user, "actor": {"sub": "admin"}});
+        let actor_token = self.call(Some(tenant), "POST", "/v1/actor_tokens", Some(token)).await.ok();
+        let presence = self.signed_in(tenant, &user).await;
+        let handshake_nonce = self.handshake(tenant, &["__session=x; Path=/"]).await;
         let (passkey, external_account, trusted_device) = extras;
         Person {
             user,
@@ -80,12 +107,26 @@ impl TestServer {
             external_account,
             trusted_device,
             image,
+            jwt_template: text(&template["id"]),
+            jwt_template_name: template_name,
+            presence,
+            sign_in_token: text(&sign_in_token["id"]),
+            actor_token: text(&actor_token["id"]),
+            handshake_nonce,
+            frontend_api: tenant.frontend_api.clone(),
             email_verification,
             phone_verification,
+            sign_up,
             password,
             totp_secret,
             backup_code,
         }
+    }
+
+    async fn begin_sign_up(&self, tenant: &Tenant) -> String {
+        let mut browser = self.browser_at(tenant);
+        browser.origin = None;
+        text(&browser.post("/v1/client/sign_ups", json!({})).await.ok()["response"]["id"])
     }
 
     async fn prepare(&self, tenant: &Tenant, path: &str) -> String {

@@ -10,7 +10,7 @@ use latchkey_app::limits::RateLimits;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::resources::instances::{keys, rules, store};
 use latchkey_app::settings::Settings;
-use latchkey_app::{Parts, document, router};
+use latchkey_app::{Parts, Routers, document, frontend_document, routers};
 use latchkey_base::Time;
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::{Rng, SeededRng};
@@ -29,6 +29,7 @@ use crate::schema::{Table, tables};
 /// When tests take place: 2026-01-01T00:00:00Z.
 const START: Time = Time::from_ms(1_767_225_600_000);
 const API_URL: &str = "http://127.0.0.1:3400";
+const FRONTEND_URL: &str = "http://localhost:3401";
 
 /// A server in the process, with a development and a production instance.
 pub struct TestServer {
@@ -41,6 +42,7 @@ pub struct TestServer {
     /// Seals secrets.
     pub master: Arc<MasterKey>,
     router: Router,
+    pub(crate) frontend: Router,
     rng: Arc<dyn Rng>,
     database: Database,
 }
@@ -52,6 +54,8 @@ pub struct Tenant {
     pub id: InstanceId,
     /// A secret key.
     pub key: String,
+    /// The host of its Frontend API.
+    pub frontend_api: String,
 }
 
 /// What the server answered.
@@ -111,7 +115,7 @@ impl TestServer {
         let tenant = make_tenant(&database.db, Environment::Development, settings, &*rng, &master).await;
         let other =
             make_tenant(&database.db, Environment::Production, Settings::default(), &*rng, &master).await;
-        let router = router(Parts {
+        let Routers { backend: router, frontend } = routers(Parts {
             db: database.db.clone(),
             clock: clock.clone(),
             rng: rng.clone(),
@@ -119,13 +123,20 @@ impl TestServer {
             rate_limits,
             trusted_proxies: Vec::new(),
             api_url: API_URL.to_owned(),
+            frontend_url: FRONTEND_URL.to_owned(),
+            frontend_api: tenant.frontend_api.clone(),
+            scripts_dir: None,
             slow_slots: 2,
         });
-        TestServer { clock, tenant, other, master, router, rng, database }
+        TestServer { clock, tenant, other, master, router, frontend, rng, database }
     }
 
     pub(crate) async fn make_tenant(&self, environment: Environment, settings: Settings) -> Tenant {
         make_tenant(self.db(), environment, settings, &*self.rng, &self.master).await
+    }
+
+    pub(crate) fn rng(&self) -> Arc<dyn Rng> {
+        self.rng.clone()
     }
 
     /// The database, to look behind the API.
@@ -242,6 +253,11 @@ fn checker() -> &'static Checker {
     CHECKER.get_or_init(|| Checker::new(&document(API_URL)))
 }
 
+pub(crate) fn frontend_checker() -> &'static Checker {
+    static CHECKER: OnceLock<Checker> = OnceLock::new();
+    CHECKER.get_or_init(|| Checker::new(&frontend_document(FRONTEND_URL)))
+}
+
 async fn make_tenant(
     db: &Db,
     environment: Environment,
@@ -251,14 +267,19 @@ async fn make_tenant(
 ) -> Tenant {
     // Making an RSA key takes a while; tests share one.
     static KEY: OnceLock<SigningKey> = OnceLock::new();
-    let mut instance = rules::create(environment, START, rng);
+    let mut instance = rules::create(environment, String::new(), START, rng);
+    instance.frontend_api = format!("{}.example.test", instance.id).to_lowercase();
     instance.settings = settings;
     let key =
         rules::stored_key(KEY.get_or_init(|| SigningKey::generate().unwrap()), &instance.id, master).unwrap();
     let secret = keys::secret_key(environment, rng);
     let (digest, id, hint) =
         (sha256(secret.expose().as_bytes()), SecretKeyId::new(START, rng), keys::hint(&secret));
-    let tenant = Tenant { id: instance.id.clone(), key: secret.expose().to_owned() };
+    let tenant = Tenant {
+        id: instance.id.clone(),
+        key: secret.expose().to_owned(),
+        frontend_api: instance.frontend_api.clone(),
+    };
     db.write(move |tx| {
         Box::pin(async move {
             store::insert(tx, &instance, &key).await?;

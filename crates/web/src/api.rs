@@ -29,6 +29,8 @@ pub struct Operation {
     pub returns: Option<MakeSchema>,
     /// Error statuses beyond those every operation has.
     pub errors: &'static [u16],
+    /// The status it sends browsers elsewhere with, if it does.
+    pub redirect: Option<u16>,
     /// Whether it answers without a credential.
     pub public: bool,
 }
@@ -38,6 +40,8 @@ pub struct Operation {
 pub enum Body {
     /// JSON of a type; `bool`: whether it must be sent.
     Json(MakeSchema, bool),
+    /// A form of a type, as browsers send it.
+    Form(MakeSchema),
     /// A multipart form with one file in the part of this name.
     File(&'static str),
 }
@@ -67,6 +71,18 @@ impl Operation {
         self
     }
 
+    /// Takes a form, or a JSON object, of type `T`.
+    pub fn form<T: JsonSchema>(&mut self) -> &mut Self {
+        self.body = Some(Body::Form(|generator| generator.subschema_for::<T>()));
+        self
+    }
+
+    /// Answers without a credential.
+    pub fn public(&mut self) -> &mut Self {
+        self.public = true;
+        self
+    }
+
     /// Takes a multipart form with a file in the part `name`.
     pub fn file(&mut self, name: &'static str) -> &mut Self {
         self.body = Some(Body::File(name));
@@ -76,6 +92,12 @@ impl Operation {
     /// Answers a `T`.
     pub fn returns<T: JsonSchema>(&mut self) -> &mut Self {
         self.returns = Some(|generator| generator.subschema_for::<T>());
+        self
+    }
+
+    /// Sends the browser elsewhere, with this status.
+    pub fn redirects(&mut self, status: u16) -> &mut Self {
+        self.redirect = Some(status);
         self
     }
 
@@ -175,6 +197,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
             body: None,
             returns: None,
             errors: &[],
+            redirect: None,
             public: false,
         });
         self.operations.last_mut().unwrap()

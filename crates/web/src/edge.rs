@@ -7,7 +7,6 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::header::ALLOW;
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -84,10 +83,7 @@ impl Edge {
         let trace_id = self.trace_id();
         if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
             log_failure(&error, name, &trace_id);
-            // The router says which methods a path has; that must survive the new body.
-            let allow = response.headers_mut().remove(ALLOW);
-            response = reply::error(&error, &trace_id);
-            allow.map(|allow| response.headers_mut().insert(ALLOW, allow));
+            response = reply::error(&error, &trace_id, response);
         }
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);

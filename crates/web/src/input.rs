@@ -17,7 +17,7 @@ use crate::reply::Failure;
 use crate::shape::Shapes;
 
 /// No JSON body of this API comes near this size: three metadata of 8 KB, each escaped, and change.
-const JSON_MAX: usize = 256 * 1024;
+pub(crate) const JSON_MAX: usize = 256 * 1024;
 /// How much of a body over its limit is read before the connection is given up.
 pub const EXCESS: usize = 8 * 1024 * 1024;
 
@@ -112,6 +112,16 @@ impl<S: Send + Sync, K: Kind> FromRequestParts<S> for Path<Id<K>> {
     }
 }
 
+/// A part of the path that is no id, or one whose absence has a meaning of its own.
+impl<S: Send + Sync> FromRequestParts<S> for Path<String> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let axum::extract::Path(text) = raw::<S, String>(parts, state).await?;
+        Ok(Path(text))
+    }
+}
+
 impl<S: Send + Sync, A: Kind, B: Kind> FromRequestParts<S> for Path<(Id<A>, Id<B>)> {
     type Rejection = Failure;
 
@@ -126,7 +136,11 @@ impl<S: Send + Sync, A: Kind> FromRequestParts<S> for Path<(Id<A>, String)> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
         let axum::extract::Path((first, second)) = raw::<S, (String, String)>(parts, state).await?;
-        Ok(Path((parse(&first)?, second)))
+        // PostgreSQL cannot even compare a text with NUL; nothing has such a name.
+        match second.contains('\0') {
+            true => Err(Error::new(Code::ResourceNotFound).into()),
+            false => Ok(Path((parse(&first)?, second))),
+        }
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub mod api;
 pub mod edge;
+pub mod form;
 pub mod input;
 pub mod metrics;
 pub mod openapi;

@@ -96,6 +96,10 @@ fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Val
         Some(Body::Json(schema, required)) => {
             described["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema(&mut schemas.taken) } } });
         }
+        Some(Body::Form(schema)) => {
+            let schema = schema(&mut schemas.taken);
+            described["requestBody"] = json!({ "required": false, "content": { "application/x-www-form-urlencoded": { "schema": schema } } });
+        }
         Some(Body::File(part)) => {
             let schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });
             described["requestBody"] =
@@ -150,7 +154,12 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
         }
         None => json!({ "description": "Success" }),
     };
-    responses.insert("200".into(), success);
+    if operation.redirect.is_none() || operation.returns.is_some() {
+        responses.insert("200".into(), success);
+    }
+    if let Some(status) = operation.redirect {
+        responses.insert(status.to_string(), json!({ "description": "Elsewhere" }));
+    }
     for status in statuses {
         let refused =
             json!({ "description": "Refused", "content": { "application/json": { "schema": errors } } });

@@ -39,7 +39,7 @@ pub struct Field {
     name: String,
     /// The JSON type.
     pub kind: Kind,
-    nullable: bool,
+    pub(crate) nullable: bool,
     required: bool,
     rules: Rules,
     items: Option<(Kind, Rules)>,
@@ -217,13 +217,16 @@ impl Kind {
     }
 }
 
-/// The values an enumeration allows. One whose values are described is written as a choice of constants.
+/// The values an enumeration allows. One whose values are described is written as a choice of constants,
+/// and one that may be left out as a choice between that and null.
 fn allowed(schema: &Value) -> Vec<Value> {
     let listed = schema.get("enum").and_then(Value::as_array).cloned();
-    let constants = || {
-        schema["oneOf"].as_array().into_iter().flatten().filter_map(|variant| variant.get("const").cloned())
-    };
-    listed.unwrap_or_else(|| constants().collect())
+    let variants = |key: &str| schema[key].as_array().map(Vec::as_slice).unwrap_or_default();
+    let constants = || variants("oneOf").iter().filter_map(|variant| variant.get("const").cloned()).collect();
+    match variants("anyOf") {
+        [only, null] if null["type"] == "null" => allowed(only),
+        _ => listed.unwrap_or_else(constants),
+    }
 }
 
 /// The first type of a schema that is not null.
@@ -291,6 +294,18 @@ mod tests {
         #[serde(default)]
         #[schemars(length(max = 2))]
         statuses: Vec<Status>,
+        #[serde(default)]
+        described: Option<Described>,
+    }
+
+    #[derive(Deserialize, JsonSchema)]
+    #[schemars(inline)]
+    #[serde(rename_all = "snake_case")]
+    enum Described {
+        /// One.
+        One,
+        /// Two.
+        Two,
     }
 
     fn codes(input: Value) -> Vec<(Code, String)> {
@@ -307,17 +322,23 @@ mod tests {
     #[test]
     fn good_input_passes() {
         assert_eq!(codes(json!({"name": "a", "note": null, "count": 5, "statuses": ["verified"]})), []);
+        assert_eq!(codes(json!({"name": "a", "described": "two"})), []);
+        assert_eq!(codes(json!({"name": "a", "described": null})), []);
     }
 
     #[test]
     fn every_problem_is_named_with_its_parameter() {
-        let found = codes(json!({"note": 1, "count": 6, "statuses": ["verified", "other"], "extra": true}));
+        let statuses = ["verified", "other"];
+        let found = codes(
+            json!({"note": 1, "count": 6, "statuses": statuses, "described": "three", "extra": true}),
+        );
         let expected = [
             (Code::FormParamUnknown, "extra"),
             (Code::FormParamMissing, "name"),
             (Code::FormParamTypeInvalid, "note"),
             (Code::FormParamValueTooLarge, "count"),
             (Code::FormParamValueInvalid, "statuses"),
+            (Code::FormParamValueInvalid, "described"),
         ];
         for (code, param) in expected {
             assert!(found.contains(&(code, param.to_owned())), "{code:?} {param} in {found:?}");

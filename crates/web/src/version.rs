@@ -79,6 +79,15 @@ pub struct Change {
     pub down: fn(&mut Map<String, Value>),
 }
 
+/// What applications keep in objects of ours; nothing in there is an object of ours.
+const OPAQUE: [&str; 5] = ["public_metadata", "private_metadata", "unsafe_metadata", "actor", "claims"];
+
+/// Whether an answer, as it is written, has an object that differs in `version`.
+pub fn concerns(changes: &[Change], version: Version, answer: &str) -> bool {
+    let due = changes.iter().filter(|change| change.since > version);
+    due.into_iter().any(|change| answer.contains(&format!("\"object\":\"{}\"", change.object)))
+}
+
 /// Turns an answer of the newest version into one of `version`. `changes` are ordered newest first.
 pub fn downgrade(changes: &[Change], version: Version, answer: &mut Value) {
     for change in changes.iter().filter(|change| change.since > version) {
@@ -90,7 +99,8 @@ fn apply(change: &Change, value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| apply(change, item)),
         Value::Object(fields) => {
-            fields.values_mut().for_each(|field| apply(change, field));
+            let ours = fields.iter_mut().filter(|(name, _)| !OPAQUE.contains(&name.as_str()));
+            ours.for_each(|(_, field)| apply(change, field));
             if fields.get("object").and_then(Value::as_str) == Some(change.object) {
                 (change.down)(fields);
             }
@@ -142,12 +152,21 @@ mod tests {
                 thing.insert("size".into(), length);
             },
         }];
-        let newest = json!({"object": "box", "length": 9, "things": [{"object": "thing", "length": 1}]});
+        let theirs = json!({"object": "thing", "length": 2});
+        let newest = json!({
+            "object": "box", "length": 9, "things": [{"object": "thing", "length": 1}], "public_metadata": theirs,
+        });
+        assert!(concerns(&changes, Version::V2025_04_10, &newest.to_string()));
+        assert!(!concerns(&changes, Version::V2025_11_10, &newest.to_string()));
+        assert!(!concerns(&changes, Version::V2025_04_10, r#"{"object":"box"}"#));
         let mut same = newest.clone();
         downgrade(&changes, Version::V2025_11_10, &mut same);
         assert_eq!(same, newest);
         let mut older = newest;
         downgrade(&changes, Version::V2025_04_10, &mut older);
-        assert_eq!(older, json!({"object": "box", "length": 9, "things": [{"object": "thing", "size": 1}]}));
+        let expected = json!({
+            "object": "box", "length": 9, "things": [{"object": "thing", "size": 1}], "public_metadata": theirs,
+        });
+        assert_eq!(older, expected);
     }
 }

@@ -14,6 +14,8 @@ function setting(name) {
 }
 
 export const url = setting('LATCHKEY_URL');
+/** Where browsers reach the server. */
+export const frontendUrl = `http://${setting('LATCHKEY_FRONTEND_LISTEN')}`;
 export const secretKey = setting('CLERK_SECRET_KEY');
 export const otherSecretKey = setting('LATCHKEY_OTHER_SECRET_KEY');
 export const instanceId = setting('LATCHKEY_INSTANCE_ID');

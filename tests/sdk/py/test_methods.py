@@ -17,10 +17,23 @@ LATER = {
     "get_instance_organization_memberships",
 }
 
+GROUPS = [
+    "users",
+    "email_addresses",
+    "phone_numbers",
+    "jwks",
+    "jwt_templates",
+    "sessions",
+    "clients",
+    "sign_in_tokens",
+    "actor_tokens",
+    "testing_tokens",
+]
+
 SOURCES = "\n".join(path.read_text() for path in pathlib.Path(__file__).parent.glob("test_*.py"))
 
 
-@pytest.mark.parametrize("group", ["users", "email_addresses", "phone_numbers", "jwks"])
+@pytest.mark.parametrize("group", GROUPS)
 def test_every_method_of_the_sdk_is_called_by_a_test(group):
     methods = vars(type(getattr(clerk, group)))
     synchronous = {name for name in methods if inspect.isfunction(methods[name]) and not name.endswith("_async")}

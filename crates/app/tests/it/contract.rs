@@ -10,7 +10,23 @@ use serde_json::{Map, Value, json};
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// The groups whose operations all exist here.
-const GROUPS: [&str; 4] = ["Email Addresses", "JWKS", "Phone Numbers", "Users"];
+const GROUPS: [&str; 12] = [
+    "Actor Tokens",
+    "Clients",
+    "Email Addresses",
+    "JWKS",
+    "JWT Templates",
+    "Miscellaneous",
+    "Phone Numbers",
+    "Sessions",
+    "Sign Ups",
+    "Sign-in Tokens",
+    "Testing Tokens",
+    "Users",
+];
+
+/// Operations that SDKs call although the newest description does not list them.
+const UNLISTED: [&str; 2] = ["GetHandshakePayload", "VerifySession"];
 
 /// Operations of those groups that come with another group.
 const LATER: [&str; 5] = [
@@ -23,14 +39,19 @@ const LATER: [&str; 5] = [
 
 /// Where we differ from the published description on purpose, and why: what the difference starts with.
 /// A line that no longer applies fails the test.
-const DEVIATIONS: [(&str, &str); 8] = [
+const DEVIATIONS: [(&str, &str); 13] = [
     ("CreateUser: type of password_hasher null", "null is left out here too, as for every other field"),
     ("ExternalAccount.verification.", "always null until connections exist"),
+    ("GetHandshakePayload: ", "SDKs call it"),
+    ("GetSessionList: query parameter status pending", "SDKs send it, and such sessions exist"),
     ("Jwk.kty may be anything", "always RSA, as the only algorithm is RS256"),
-    ("MaybePaginated may be of type object", "what `paginated=true` makes of a bare list is not published"),
+    ("MaybePaginated", "what `paginated=true` makes of a bare list is not published"),
     ("Passkey.verification.", "always null until passkeys can be registered"),
+    ("SignUpVerifications.", "left open by the publisher; these are the fields of every verification"),
+    ("RefreshSession: query parameter suffixed_cookies", "SDKs send it"),
     ("User.enterprise_accounts[].", "always empty until enterprise connections exist"),
     ("User.saml_accounts[].", "always empty until enterprise connections exist"),
+    ("VerifySession: ", "SDKs call it, and older versions list it"),
     ("Web3Wallet.verification.", "shares its type with addresses and numbers; only `admin` occurs"),
 ];
 
@@ -97,7 +118,8 @@ fn every_published_operation_of_these_groups_is_here() {
     for later in LATER {
         assert!(wanted.remove(later), "{later} is not published");
     }
-    assert_eq!(names(&ours, &|_| true), wanted);
+    let is_listed = |entry: &Value| !UNLISTED.iter().any(|unlisted| entry["operationId"] == *unlisted);
+    assert_eq!(names(&ours, &is_listed), wanted);
 }
 
 /// The published description, when it lies beside the repository.

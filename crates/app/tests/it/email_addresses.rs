@@ -389,7 +389,7 @@ async fn previous_primary_is_told_only_when_asked_and_when_it_changes() {
 #[tokio::test]
 async fn addresses_are_unknown_where_they_are_switched_off() {
     let mut settings = Settings::default();
-    settings.attributes.email_address = Attribute { enabled: false, required: false };
+    settings.attributes.email_address = Attribute::default();
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user = bare(&t, "ada_l").await;
     let answer = add(&t, &user, json!({"email_address": "a@example.com"})).await;
@@ -402,7 +402,7 @@ async fn addresses_are_unknown_where_they_are_switched_off() {
 #[tokio::test]
 async fn the_last_address_stays_where_addresses_are_required() {
     let mut settings = Settings::default();
-    settings.attributes.email_address = Attribute { enabled: true, required: true };
+    settings.attributes.email_address = Attribute { enabled: true, required: true, ..Attribute::default() };
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user =
         t.user(json!({"email_address": ["a@example.com", "b@example.com"], "username": "ada_l"})).await;

@@ -109,7 +109,7 @@ async fn production_instances_have_no_inbox() {
 async fn the_inbox_needs_a_secret_key() {
     let t = TestServer::start().await;
     t.call(None, "GET", "/dev/inbox", None).await.is_error(401, "could_not_authenticate_request");
-    let stranger = Tenant { id: t.tenant.id.clone(), key: format!("{}x", t.tenant.key) };
+    let stranger = Tenant { key: format!("{}x", t.tenant.key), ..t.tenant.clone() };
     t.call(Some(&stranger), "GET", "/dev/inbox", None).await.is_error(401, "clerk_key_invalid");
     t.post("/dev/inbox", json!({})).await.is_error(405, "method_not_allowed");
 }

@@ -189,7 +189,7 @@ async fn the_last_identification_stays() {
 #[tokio::test]
 async fn the_last_number_stays_where_numbers_are_required() {
     let mut settings = Settings::default();
-    settings.attributes.phone_number = Attribute { enabled: true, required: true };
+    settings.attributes.phone_number = Attribute { enabled: true, required: true, ..Attribute::default() };
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user = t.user(json!({"phone_number": [NUMBERS[0], NUMBERS[1]], "username": "ada_l"})).await;
     t.delete(&path(&user["phone_numbers"][0])).await.ok();
@@ -200,7 +200,7 @@ async fn the_last_number_stays_where_numbers_are_required() {
 #[tokio::test]
 async fn numbers_are_unknown_where_they_are_switched_off() {
     let mut settings = Settings::default();
-    settings.attributes.phone_number = Attribute { enabled: false, required: false };
+    settings.attributes.phone_number = Attribute::default();
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user = bare(&t, "ada_l").await;
     add(&t, &user, NUMBERS[0], json!({})).await.is_problem(422, "form_param_unknown", "phone_number");

@@ -112,6 +112,7 @@ async fn every_format_is_accepted_and_served_with_its_type() {
         assert_eq!(size(&served.bytes), (60, 40));
         assert_eq!(served.headers["cache-control"], "public, max-age=31536000, immutable");
         assert_eq!(served.headers["x-content-type-options"], "nosniff");
+        assert_eq!(served.headers["access-control-allow-origin"], "*", "components ask with CORS");
         assert!(
             served.headers["content-security-policy"].to_str().unwrap().starts_with("default-src 'none'")
         );

@@ -6,8 +6,14 @@ use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
 const WALLET: &str = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F";
-const OFF: Attribute = Attribute { enabled: false, required: false };
-const REQUIRED: Attribute = Attribute { enabled: true, required: true };
+
+fn off() -> Attribute {
+    Attribute::default()
+}
+
+fn required() -> Attribute {
+    Attribute { enabled: true, required: true, ..Attribute::default() }
+}
 
 fn with(change: impl FnOnce(&mut Settings)) -> Settings {
     let mut settings = Settings::default();
@@ -26,18 +32,26 @@ async fn attributes_that_are_switched_off_are_unknown_parameters() {
     let t = TestServer::start().await;
     type Switch = fn(&mut Settings);
     let cases: [(Switch, Value, &str); 8] = [
-        (|s| s.attributes.email_address = OFF, json!({"email_address": ["a@example.com"]}), "email_address"),
-        (|s| s.attributes.phone_number = OFF, json!({"phone_number": ["+14155552671"]}), "phone_number"),
-        (|s| s.attributes.web3_wallet = OFF, json!({"web3_wallet": [WALLET]}), "web3_wallet"),
-        (|s| s.attributes.username = OFF, json!({"username": "ada_l"}), "username"),
-        (|s| s.attributes.password = OFF, json!({"password": "vexed-quilt-27"}), "password"),
         (
-            |s| s.attributes.password = OFF,
+            |s| s.attributes.email_address = off(),
+            json!({"email_address": ["a@example.com"]}),
+            "email_address",
+        ),
+        (|s| s.attributes.phone_number = off(), json!({"phone_number": ["+14155552671"]}), "phone_number"),
+        (|s| s.attributes.web3_wallet = off(), json!({"web3_wallet": [WALLET]}), "web3_wallet"),
+        (|s| s.attributes.username = off(), json!({"username": "ada_l"}), "username"),
+        (|s| s.attributes.password = off(), json!({"password": "vexed-quilt-27"}), "password"),
+        (
+            |s| s.attributes.password = off(),
             json!({"password_digest": "3cb4e732631f47e6eb961f34554b7cde", "password_hasher": "md5"}),
             "password_digest",
         ),
-        (|s| s.attributes.authenticator_app = OFF, json!({"totp_secret": "JBSWY3DPEHPK3PXP"}), "totp_secret"),
-        (|s| s.attributes.backup_code = OFF, json!({"backup_codes": ["first-code"]}), "backup_codes"),
+        (
+            |s| s.attributes.authenticator_app = off(),
+            json!({"totp_secret": "JBSWY3DPEHPK3PXP"}),
+            "totp_secret",
+        ),
+        (|s| s.attributes.backup_code = off(), json!({"backup_codes": ["first-code"]}), "backup_codes"),
     ];
     for (switch, fields, param) in cases {
         let mut body = if param == "email_address" {
@@ -57,10 +71,10 @@ async fn required_attributes_must_be_given_unless_told_otherwise() {
     let t = TestServer::start().await;
     type Switch = fn(&mut Settings);
     let cases: [(Switch, &str, Value); 4] = [
-        (|s| s.attributes.email_address = REQUIRED, "email_address", json!(["a@example.com"])),
-        (|s| s.attributes.phone_number = REQUIRED, "phone_number", json!(["+14155552671"])),
-        (|s| s.attributes.web3_wallet = REQUIRED, "web3_wallet", json!([WALLET])),
-        (|s| s.attributes.username = REQUIRED, "username", json!("ada_l")),
+        (|s| s.attributes.email_address = required(), "email_address", json!(["a@example.com"])),
+        (|s| s.attributes.phone_number = required(), "phone_number", json!(["+14155552671"])),
+        (|s| s.attributes.web3_wallet = required(), "web3_wallet", json!([WALLET])),
+        (|s| s.attributes.username = required(), "username", json!("ada_l")),
     ];
     for (switch, field, value) in cases {
         let other = if field == "email_address" {
@@ -83,7 +97,7 @@ async fn required_attributes_must_be_given_unless_told_otherwise() {
 #[tokio::test]
 async fn skipping_requirements_still_needs_one_identification() {
     let t = TestServer::start().await;
-    let settings = with(|s| s.attributes.email_address = REQUIRED);
+    let settings = with(|s| s.attributes.email_address = required());
     let answer = create_in(&t, settings, json!({"skip_user_requirement": true, "first_name": "Ada"})).await;
     answer.is_error(422, "form_data_missing");
 }
@@ -91,22 +105,22 @@ async fn skipping_requirements_still_needs_one_identification() {
 #[tokio::test]
 async fn required_password_may_be_skipped_unless_it_is_the_only_way_in() {
     let t = TestServer::start().await;
-    let required = || with(|s| s.attributes.password = REQUIRED);
+    let with_required = || with(|s| s.attributes.password = required());
     let body = json!({"username": "ada_l"});
-    let answer = create_in(&t, required(), body.clone()).await;
+    let answer = create_in(&t, with_required(), body.clone()).await;
     answer.is_error(422, "form_data_missing");
     assert_eq!(answer.json["errors"][0]["meta"]["missing_fields"], json!(["password"]));
     let with_password = json!({"username": "ada_l", "password": "vexed-quilt-27"});
-    assert_eq!(create_in(&t, required(), with_password).await.status, 200);
+    assert_eq!(create_in(&t, with_required(), with_password).await.status, 200);
     let with_digest = json!({"username": "ada_l", "password_digest": "3cb4e732631f47e6eb961f34554b7cde", "password_hasher": "md5"});
-    assert_eq!(create_in(&t, required(), with_digest).await.status, 200);
+    assert_eq!(create_in(&t, with_required(), with_digest).await.status, 200);
     let skipping = json!({"username": "ada_l", "skip_password_requirement": true});
-    assert_eq!(create_in(&t, required(), skipping.clone()).await.status, 200);
+    assert_eq!(create_in(&t, with_required(), skipping.clone()).await.status, 200);
     let only_way = with(|s| {
-        s.attributes.password = REQUIRED;
-        s.attributes.email_address = OFF;
-        s.attributes.phone_number = OFF;
-        s.attributes.web3_wallet = OFF;
+        s.attributes.password = required();
+        s.attributes.email_address = off();
+        s.attributes.phone_number = off();
+        s.attributes.web3_wallet = off();
     });
     create_in(&t, only_way, skipping).await.is_error(422, "form_data_missing");
 }

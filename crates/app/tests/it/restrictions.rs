@@ -108,7 +108,7 @@ async fn lock_ends_by_itself_after_an_hour() {
     let id = t.user_with_email("ada@example.com").await;
     let locked = t.post(&format!("/v1/users/{id}/lock"), json!({})).await.ok();
     assert_eq!(lock_state(&locked), (true, Some(3600)));
-    assert_eq!(locked["verification_attempts_remaining"], 10);
+    assert_eq!(locked["verification_attempts_remaining"], 100);
     t.clock.advance_ms(HOUR_MS - 1);
     assert_eq!(lock_state(&t.shown(&id).await), (true, Some(1)));
     t.clock.advance_ms(1);

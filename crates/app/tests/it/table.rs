@@ -8,7 +8,7 @@ use axum::http::Request;
 use latchkey_app::document;
 use latchkey_base::time::Clock;
 use latchkey_jose::totp::totp_code;
-use latchkey_testkit::{Answer, PICTURE, Person, Tenant, TestServer};
+use latchkey_testkit::{APP_ORIGIN, Answer, PICTURE, Person, Tenant, TestServer};
 use serde_json::{Map, Value, json};
 
 /// One operation of the document.
@@ -24,7 +24,7 @@ struct Operation {
 type IdOf = fn(&Person) -> &str;
 
 /// How path parameters are filled: name, prefix of the id, id.
-const IDS: [(&str, &str, IdOf); 8] = [
+const IDS: [(&str, &str, IdOf); 15] = [
     ("user_id", "user", |person| &person.user),
     ("email_address_id", "idn", |person| &person.email),
     ("phone_number_id", "idn", |person| &person.phone),
@@ -32,6 +32,14 @@ const IDS: [(&str, &str, IdOf); 8] = [
     ("web3_wallet_identification_id", "idn", |person| &person.wallet),
     ("external_account_id", "eac", |person| &person.external_account),
     ("trusted_device_id", "tdv", |person| &person.trusted_device),
+    ("template_id", "jtmp", |person| &person.jwt_template),
+    ("id", "sua", |person| &person.sign_up),
+    ("session_id", "sess", |person| &person.presence.session),
+    ("client_id", "client", |person| &person.presence.client),
+    ("sign_in_token_id", "sit", |person| &person.sign_in_token),
+    ("actor_token_id", "act", |person| &person.actor_token),
+    // A name rather than an id, and as unknown to others.
+    ("template_name", "template", |person| &person.jwt_template_name),
     // Not an id: every provider that may exist has an empty list.
     ("provider", "", |_| "oauth_google"),
 ];
@@ -41,6 +49,13 @@ const NOT_FOUND: [(&str, &str); 2] = [
     ("passkey_identification_id", "passkey_not_registered"),
     ("external_account_id", "external_account_not_found"),
 ];
+
+/// Operations without a credential. Their answers are for people.
+const PUBLIC: [&str; 1] = ["GetPublicInterstitial"];
+
+/// Operations that answer 401 to whatever is wrong, unknown ids included, as published: it sends SDKs
+/// another way. `sessions.rs` tests them.
+const ALWAYS_401: [&str; 1] = ["RefreshSession"];
 
 /// Every operation.
 fn operations() -> Vec<Operation> {
@@ -79,9 +94,23 @@ impl Operation {
         self.path.split('/').map(part).collect::<Vec<_>>().join("/")
     }
 
-    /// The path to what `person` has.
+    /// The path to what `person` has, with the query it needs.
     fn path_of(&self, person: &Person) -> String {
-        self.filled(|name| own(name, person))
+        let path = self.filled(|name| own(name, person));
+        match self.id.as_str() {
+            "GetHandshakePayload" => format!("{path}?nonce={}", person.handshake_nonce),
+            "GetPublicInterstitial" => format!("{path}?frontend_api={}", person.frontend_api),
+            _ => path,
+        }
+    }
+
+    fn is_public(&self) -> bool {
+        PUBLIC.contains(&self.id.as_str())
+    }
+
+    /// Whether it has ids in its path, and says so when nothing has one.
+    fn finds_by_id(&self) -> bool {
+        !self.id_parameters().is_empty() && !ALWAYS_401.contains(&self.id.as_str())
     }
 
     /// The schema of its JSON body, with references followed.
@@ -102,6 +131,7 @@ impl Operation {
         self.body_schema()?;
         Some(match self.id.as_str() {
             "CreateUser" => json!({"username": "somebody-new"}),
+            "UpdateSignUp" => json!({"custom_action": true}),
             "UpdateUser" => json!({"first_name": "Changed"}),
             "UsersBan" | "UsersUnban" => json!({"user_ids": [person.user]}),
             "VerifyPassword" => json!({"password": person.password}),
@@ -121,6 +151,18 @@ impl Operation {
             "UpdateUserMetadata" | "ReplaceUserMetadata" => json!({"public_metadata": {"changed": true}}),
             "UpdateEmailAddress" | "UpdatePhoneNumber" => json!({"verified": false}),
             "RemoveUserPassword" | "SetUserPasswordCompromised" => json!({}),
+            "CreateJWTTemplate" => json!({"name": "new", "claims": {"role": "user"}}),
+            "UpdateJWTTemplate" => json!({"name": "changed", "claims": {"role": "user"}}),
+            "createSession" | "CreateSignInToken" => json!({"user_id": person.user}),
+            "CreateActorToken" => json!({"user_id": person.user, "actor": {"sub": "admin"}}),
+            "CreateSessionToken" | "CreateSessionTokenFromTemplate" => json!({"expires_in_seconds": 30}),
+            "VerifyClient" => json!({"token": person.presence.client_token}),
+            "VerifySession" => json!({"token": person.presence.session_token}),
+            "RefreshSession" => json!({
+                "expired_token": person.presence.session_token,
+                "refresh_token": person.presence.refresh_token,
+                "request_origin": APP_ORIGIN,
+            }),
             other => panic!("{other} has a body: say here what its owner would send"),
         })
     }
@@ -172,7 +214,9 @@ async fn every_operation_serves_the_owner_of_what_it_names() {
         t.clock.advance_ms(30_000);
         let answer = operation.call(&t, &t.tenant, &operation.path_of(&person), &person).await;
         assert_eq!(answer.status, 200, "{}: {:#}", operation.id, answer.json);
-        assert_eq!(answer.header("content-type"), "application/json", "{}", operation.id);
+        let content_type =
+            if operation.is_public() { "text/html; charset=utf-8" } else { "application/json" };
+        assert_eq!(answer.header("content-type"), content_type, "{}", operation.id);
     }
 }
 
@@ -181,7 +225,7 @@ async fn every_operation_without_credentials_answers_401() {
     let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
-    for operation in operations() {
+    for operation in operations().iter().filter(|operation| !operation.is_public()) {
         let (path, body) = (operation.path_of(&person), operation.body(&t, &person));
         let answer = t.call(None, &operation.method, &path, body).await;
         answer.is_error(401, "could_not_authenticate_request");
@@ -196,7 +240,7 @@ async fn every_operation_answers_404_to_an_id_nothing_has() {
     let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
-    for operation in operations() {
+    for operation in operations().iter().filter(|operation| operation.finds_by_id()) {
         for parameter in operation.id_parameters() {
             for id in [unknown(parameter), "x".to_owned(), "user_%00".to_owned(), "..%2f..".to_owned()] {
                 let fill = |name: &str| if name == parameter { id.clone() } else { own(name, &person) };
@@ -216,7 +260,7 @@ async fn every_operation_answers_404_to_ids_of_another_instance_and_changes_noth
     let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
-    for operation in operations().iter().filter(|operation| !operation.id_parameters().is_empty()) {
+    for operation in operations().iter().filter(|operation| operation.finds_by_id()) {
         let path = operation.path_of(&person);
         let answer = operation.call(&t, &t.other, &path, &person).await;
         assert_eq!((answer.status, answer.code()), (404, "resource_not_found"), "{}", operation.id);
@@ -234,8 +278,10 @@ async fn every_operation_answers_404_to_what_was_deleted() {
     let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     t.delete(&format!("/v1/users/{}", person.user)).await.ok();
+    t.delete(&format!("/v1/jwt_templates/{}", person.jwt_template)).await.ok();
+    t.run_sql("DELETE FROM clients WHERE instance_id = $1", vec![(&t.tenant.id).into()]).await;
     let before = t.everything().await;
-    for operation in operations().iter().filter(|operation| !operation.id_parameters().is_empty()) {
+    for operation in operations().iter().filter(|operation| operation.finds_by_id()) {
         let answer = operation.call(&t, &t.tenant, &operation.path_of(&person), &person).await;
         assert_eq!((answer.status, answer.code()), (404, "resource_not_found"), "{}", operation.id);
     }
@@ -247,7 +293,9 @@ async fn every_operation_answers_404_to_what_belongs_to_another_user() {
     let t = TestServer::start().await;
     let (person, other) = (t.person(&t.tenant, 1).await, t.person(&t.tenant, 2).await);
     let before = t.everything().await;
-    for operation in operations().iter().filter(|operation| operation.id_parameters().len() == 2) {
+    for operation in operations().iter().filter(|operation| {
+        operation.id_parameters().len() == 2 && operation.id_parameters()[0] == "user_id"
+    }) {
         let fill = |name: &str| own(name, if name == "user_id" { &person } else { &other });
         let answer = operation.call(&t, &t.tenant, &operation.filled(fill), &person).await;
         let code = not_found(operation.id_parameters()[1]);
@@ -297,11 +345,18 @@ async fn every_operation_with_a_closed_body_refuses_unknown_fields_by_name() {
     open.sort();
     let as_published = [
         "CreateEmailAddress",
+        "CreateJWTTemplate",
         "CreatePhoneNumber",
+        "CreateSessionToken",
+        "CreateSessionTokenFromTemplate",
+        "CreateSignInToken",
         "UpdateEmailAddress",
+        "UpdateJWTTemplate",
         "UpdatePhoneNumber",
+        "UpdateSignUp",
         "UsersBan",
         "UsersUnban",
+        "createSession",
     ];
     assert_eq!(open, as_published);
 }
@@ -396,7 +451,8 @@ async fn every_query_parameter_that_is_no_text_is_checked() {
             if parameter["in"] != "query" || schema["type"] == "string" || schema["type"] == "array" {
                 continue;
             }
-            let path = format!("{}?{name}=many", operation.path_of(&person));
+            let path = operation.path_of(&person);
+            let path = format!("{path}{}{name}=many", if path.contains('?') { '&' } else { '?' });
             let answer = operation.call(&t, &t.tenant, &path, &person).await;
             assert_eq!((answer.status, answer.param()), (422, name), "{}: {:#}", operation.id, answer.json);
         }

@@ -205,7 +205,7 @@ async fn the_last_identification_cannot_be_removed_by_clearing_the_username() {
 #[tokio::test]
 async fn a_required_username_cannot_be_removed() {
     let mut settings = Settings::default();
-    settings.attributes.username = Attribute { enabled: true, required: true };
+    settings.attributes.username = Attribute { enabled: true, required: true, ..Attribute::default() };
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user = ada(&t).await;
     t.patch(&path(&user), json!({"username": null})).await.is_problem(422, "form_param_nil", "username");
@@ -295,12 +295,12 @@ async fn previous_primary_address_is_told_only_when_asked_and_when_it_changes() 
 
 #[tokio::test]
 async fn attributes_that_are_switched_off_are_unknown_parameters() {
-    let off = Attribute { enabled: false, required: false };
+    let off = Attribute::default();
     let mut settings = Settings::default();
-    settings.attributes.username = off;
-    settings.attributes.password = off;
-    settings.attributes.authenticator_app = off;
-    settings.attributes.backup_code = off;
+    settings.attributes.username = off.clone();
+    settings.attributes.password = off.clone();
+    settings.attributes.authenticator_app = off.clone();
+    settings.attributes.backup_code = off.clone();
     let t = TestServer::start_with(RateLimits::Off, settings).await;
     let user = t.user(json!({"email_address": ["ada@example.com"]})).await;
     for (body, param) in [

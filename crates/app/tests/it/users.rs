@@ -44,7 +44,7 @@ async fn user_made_of_one_address_has_every_published_key_with_its_default() {
         "enterprise_accounts": [], "password_last_updated_at": null,
         "public_metadata": {}, "private_metadata": {}, "unsafe_metadata": {},
         "external_id": null, "last_sign_in_at": null, "banned": false, "locked": false,
-        "lockout_expires_in_seconds": null, "verification_attempts_remaining": 10,
+        "lockout_expires_in_seconds": null, "verification_attempts_remaining": 100,
         "created_at": NOW, "updated_at": NOW, "delete_self_enabled": true, "create_organization_enabled": true,
         "create_organizations_limit": null, "last_active_at": null, "mfa_enabled_at": null, "mfa_disabled_at": null,
         "legal_accepted_at": null, "bypass_client_trust": false

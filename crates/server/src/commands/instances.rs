@@ -1,15 +1,16 @@
 //! `latchkey instances`: list, create and delete.
 
 use clap::ArgMatches;
+use latchkey_app::resources::instances::keys::publishable_key;
 use latchkey_app::resources::instances::model::{Environment, Instance};
-use latchkey_base::Time;
+use latchkey_app::resources::instances::rules;
 use serde_json::{Value, json};
 
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::files;
-use crate::provision::{self, Storage};
-use crate::show::{self, Keys};
+use crate::provision::{self, Host, Storage};
+use crate::show::{self, Keys, rfc3339};
 
 /// Lists all instances.
 pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
@@ -23,11 +24,17 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
         show::note("there is no instance yet; `latchkey serve` and `latchkey instances create` make one");
         return Ok(());
     }
-    // An id has 31 characters.
-    show::result(&format!("{:31}  {:11}  CREATED", "ID", "ENVIRONMENT"));
-    for Instance { id, environment, created_at, .. } in &storage.instances {
-        show::result(&format!("{:31}  {:11}  {}", id.as_str(), environment.name(), rfc3339(*created_at)));
-    }
+    let row = |instance: &Instance| {
+        vec![
+            instance.id.to_string(),
+            instance.environment.name().to_owned(),
+            instance.frontend_api.clone(),
+            publishable_key(instance.environment, &instance.frontend_api),
+            rfc3339(instance.created_at),
+        ]
+    };
+    let rows: Vec<Vec<String>> = storage.instances.iter().map(row).collect();
+    show::result(&show::table(&["ID", "ENVIRONMENT", "FRONTEND API", "PUBLISHABLE KEY", "CREATED"], &rows));
     Ok(())
 }
 
@@ -37,7 +44,8 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
     let environment = wanted.unwrap_or(Environment::Development);
     let storage = Storage::open(config).await?;
     let master = storage.master_key(config).await?;
-    let made = provision::create(&storage.db, environment, &master).await?;
+    let host = host(config, &storage, environment, line.get_one::<String>("frontend-api"))?;
+    let made = provision::create(&storage.db, environment, host, &master).await?;
     if environment == Environment::Development && storage.development().is_none() {
         provision::keep_key(config, &made, &master);
     }
@@ -47,8 +55,33 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
             "a production instance was created; keep its secret key, it is not shown again"
         }
     });
-    Keys::new(config, &made.id, made.environment, &made.key).print(line.get_flag("json"));
+    Keys::new(config, &made).print(line.get_flag("json"));
     Ok(())
+}
+
+/// Where the new instance has its Frontend API: as the line says, or on this machine.
+fn host(
+    config: &Config,
+    storage: &Storage,
+    environment: Environment,
+    given: Option<&String>,
+) -> Result<Host, Failure> {
+    if let Some(text) = given {
+        return rules::host(text).map(Host::Given).map_err(|reason| {
+            Failure::usage(
+                format!("{text:?} cannot be the host of a Frontend API: {reason}."),
+                "Write the host alone, with a port if it needs one: --frontend-api clerk.example.com",
+            )
+        });
+    }
+    match environment {
+        Environment::Production => Err(Failure::usage(
+            "A production instance needs a host of its own, at which browsers reach its Frontend API.",
+            "Say which one: --frontend-api clerk.example.com",
+        )),
+        Environment::Development if storage.development().is_none() => Ok(Host::Given(config.frontend_api())),
+        Environment::Development => Ok(Host::Local(config.frontend_port())),
+    }
 }
 
 /// Deletes an instance, once that is confirmed.
@@ -78,8 +111,22 @@ pub(crate) async fn delete(config: &Config, line: &ArgMatches) -> Result<(), Fai
     Ok(())
 }
 
+/// The instance with this id, or the oldest development instance.
+pub(crate) fn select<'a>(storage: &'a Storage, wanted: Option<&str>) -> Result<&'a Instance, Failure> {
+    match wanted {
+        None => storage.development().ok_or_else(|| {
+            Failure::usage(
+                "There is no development instance.",
+                "Name an instance with --instance (`latchkey instances list` shows them), or create one: \
+                 latchkey instances create --environment development",
+            )
+        }),
+        Some(id) => find(storage, id),
+    }
+}
+
 /// The instance with this id.
-pub(crate) fn find<'a>(storage: &'a Storage, id: &str) -> Result<&'a Instance, Failure> {
+fn find<'a>(storage: &'a Storage, id: &str) -> Result<&'a Instance, Failure> {
     storage.instances.iter().find(|instance| instance.id.as_str() == id).ok_or_else(|| {
         Failure::usage(
             format!("There is no instance {id:?}."),
@@ -92,11 +139,8 @@ fn as_json(instance: &Instance) -> Value {
     json!({
         "instance_id": instance.id,
         "environment": instance.environment.name(),
+        "frontend_api": instance.frontend_api,
+        "publishable_key": publishable_key(instance.environment, &instance.frontend_api),
         "created_at": instance.created_at,
     })
-}
-
-fn rfc3339(time: Time) -> String {
-    jiff::Timestamp::from_millisecond(time.ms())
-        .map_or_else(|_| time.ms().to_string(), |moment| moment.to_string())
 }

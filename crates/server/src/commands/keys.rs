@@ -1,8 +1,8 @@
 //! `latchkey keys`: a further secret key of an instance.
 
 use clap::ArgMatches;
-use latchkey_app::resources::instances::model::Instance;
 
+use super::instances;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::provision::{self, Storage};
@@ -23,25 +23,12 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
             made
         }
         None => {
-            let instance = select(&storage, wanted)?;
-            let made = provision::add_key(&storage.db, &instance.id, instance.environment).await?;
+            let instance = instances::select(&storage, wanted)?;
+            let made = provision::add_key(&storage.db, instance).await?;
             show::note("a further secret key was made; earlier ones keep working");
             made
         }
     };
-    Keys::new(config, &made.id, made.environment, &made.key).print(line.get_flag("json"));
+    Keys::new(config, &made).print(line.get_flag("json"));
     Ok(())
-}
-
-fn select<'a>(storage: &'a Storage, wanted: Option<&str>) -> Result<&'a Instance, Failure> {
-    match wanted {
-        None => storage.development().ok_or_else(|| {
-            Failure::usage(
-                "There is no development instance.",
-                "Name an instance with --instance (`latchkey instances list` shows them), or create one: \
-                 latchkey instances create --environment development",
-            )
-        }),
-        Some(id) => super::instances::find(storage, id),
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use latchkey_app::Parts;
 use latchkey_app::limits::RateLimits;
 use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::Environment;
+use latchkey_app::resources::instances::model::Instance;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::SystemClock;
@@ -35,34 +35,51 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
 
 async fn serve(config: Config) -> Result<(), Failure> {
     // Before anything is made: a port that is taken should leave no trace.
-    let listener = bind(config.listen).await?;
-    let address = listener.local_addr().unwrap_or(config.listen);
+    let backend = bind(config.listen, "listen").await?;
+    let frontend = bind(config.frontend_listen, "frontend-listen").await?;
+    let address = backend.local_addr().unwrap_or(config.listen);
+    let frontend_address = frontend.local_addr().unwrap_or(config.frontend_listen);
     let stop = http::stop_signal()?;
     let mut storage = Storage::open(&config).await?;
     storage.make_first(&config).await?;
     let master = storage.master_key(&config).await?;
-    let api_url = config.api_url(address);
-    show::result(&announcement(&config, &storage, &master, &api_url).await?);
-    let router = latchkey_app::router(Parts {
+    let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
+    show::result(&announcement(&config, &storage, &master, &urls).await?);
+    let development = storage.development().map(|instance| instance.frontend_api.clone());
+    let jobs = latchkey_app::jobs::spawn(storage.db.clone(), Arc::new(SystemClock));
+    let routers = latchkey_app::routers(Parts {
         db: storage.db,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         master: Arc::new(master),
         rate_limits: config.rate_limits,
         trusted_proxies: config.trusted_proxies,
-        api_url,
+        api_url: urls.api,
+        frontend_url: urls.frontend,
+        frontend_api: development.unwrap_or_default(),
+        scripts_dir: config.scripts_dir,
         slow_slots: config.hash_threads,
     });
-    http::serve(listener, router, stop).await;
+    http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
+    jobs.abort();
     Ok(())
 }
 
-async fn bind(address: SocketAddr) -> Result<TcpListener, Failure> {
+/// Where the two APIs are reached.
+struct Urls {
+    api: String,
+    frontend: String,
+}
+
+async fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
     TcpListener::bind(address).await.map_err(|error| {
+        let variable = format!("LATCHKEY_{}", flag.replace('-', "_").to_uppercase());
         Failure::new(
             format!("Nothing can listen on {address}: {error}."),
-            "Stop what listens there, or choose another address with --listen or LATCHKEY_LISTEN \
-             (port 0 takes a free one; ports below 1024 need a privilege).",
+            format!(
+                "Stop what listens there, or choose another address with --{flag} or {variable} \
+                 (port 0 takes a free one; ports below 1024 need a privilege)."
+            ),
         )
     })
 }
@@ -72,25 +89,23 @@ async fn announcement(
     config: &Config,
     storage: &Storage,
     master: &MasterKey,
-    api_url: &str,
+    urls: &Urls,
 ) -> Result<String, Failure> {
-    let instance = storage.development().map(|instance| instance.id.clone());
-    let secret = match &instance {
-        Some(id) => kept_key(config, storage, id, master).await?.unwrap_or_else(|| NOT_KEPT.to_owned()),
-        None => String::new(),
+    let development = match storage.development() {
+        Some(instance) => {
+            let kept = kept_key(config, storage, &instance.id, master).await?;
+            Some(Development::new(instance, kept, urls))
+        }
+        None => None,
     };
-    let publishable = publishable_key(Environment::Development, &config.frontend_api());
     let data = match &config.database {
         Location::Sqlite(path) => path.display().to_string(),
         Location::Postgres(url) => format!("{}, {}", without_password(url), config.data_dir.display()),
     };
-    let reference = format!("{api_url}/reference");
-    let named = instance.as_ref().map(|id| format!("{id} (development)"));
-    let mut rows = vec![("api url", api_url)];
-    match &named {
-        Some(named) => {
-            rows.extend([("secret key", &*secret), ("publishable key", &publishable), ("instance", named)])
-        }
+    let reference = format!("{}/reference", urls.api);
+    let mut rows = vec![("api url", urls.api.as_str()), ("frontend url", urls.frontend.as_str())];
+    match &development {
+        Some(development) => rows.extend(development.rows()),
         None => rows.push(("instances", "production only; `latchkey instances list` shows them")),
     }
     rows.extend([("data", &*data), ("api reference", &reference)]);
@@ -99,6 +114,37 @@ async fn announcement(
     }
     let version = env!("CARGO_PKG_VERSION");
     Ok(format!("\nLatchkey {version} is listening.\n\n{}\n", show::aligned(&rows)))
+}
+
+/// What an app and a person need to use the first development instance.
+struct Development {
+    secret_key: String,
+    publishable_key: String,
+    name: String,
+    sign_in: String,
+    inbox: String,
+}
+
+impl Development {
+    fn new(instance: &Instance, secret_key: Option<String>, urls: &Urls) -> Development {
+        Development {
+            secret_key: secret_key.unwrap_or_else(|| NOT_KEPT.to_owned()),
+            publishable_key: publishable_key(instance.environment, &instance.frontend_api),
+            name: format!("{} ({})", instance.id, instance.environment.name()),
+            sign_in: format!("{}/sign-in", urls.frontend),
+            inbox: format!("{}/dev/inbox", urls.api),
+        }
+    }
+
+    fn rows(&self) -> [(&'static str, &str); 5] {
+        [
+            ("secret key", &self.secret_key),
+            ("publishable key", &self.publishable_key),
+            ("instance", &self.name),
+            ("sign-in page", &self.sign_in),
+            ("inbox", &self.inbox),
+        ]
+    }
 }
 
 /// The kept key, if it still opens the door.

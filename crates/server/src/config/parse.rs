@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use latchkey_app::resources::instances::rules;
 use latchkey_base::secret::Secret;
 use latchkey_db::Location;
 use latchkey_jose::seal::MasterKey;
@@ -70,15 +71,27 @@ pub(super) fn url(text: &str) -> Result<Option<String>, Wrong> {
     Ok(Some(trimmed.to_owned()))
 }
 
-/// Nothing when it follows from the listening address. A `$` ends the host inside a publishable key.
+/// Nothing when it follows from the listening address.
 pub(super) fn host(text: &str) -> Result<Option<String>, Wrong> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || "-.:[]".contains(c);
-    match text {
-        "" => Ok(None),
-        host if host.chars().all(fits) => Ok(Some(host.to_owned())),
-        _ => Err(Wrong::new(
-            format!("{text:?} is not a host."),
-            "Write the host alone, with a port if it needs one: accounts.example.com.",
+    if text.is_empty() {
+        return Ok(None);
+    }
+    rules::host(text).map(Some).map_err(|reason| {
+        Wrong::new(
+            format!("{text:?} cannot be used: {reason}."),
+            "Write the host alone, with a port if it needs one: clerk.example.com.",
+        )
+    })
+}
+
+/// Nothing when it is not set.
+pub(super) fn directory(text: &str) -> Result<Option<PathBuf>, Wrong> {
+    match (text, std::path::Path::new(text).is_dir()) {
+        ("", _) => Ok(None),
+        (_, true) => Ok(Some(text.into())),
+        (_, false) => Err(Wrong::new(
+            format!("{text:?} is not a directory."),
+            "Write the path of a directory that exists, or leave it empty.",
         )),
     }
 }

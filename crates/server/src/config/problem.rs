@@ -71,7 +71,7 @@ pub(crate) fn report(problems: &[Problem]) -> String {
 }
 
 /// The name that is closest to a mistyped one, unless none is close.
-pub(crate) fn nearest(typed: &str, names: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let typed = typed.to_lowercase().replace('-', "_");
     let allowed = (typed.len() / 3).clamp(1, 3);
     names

@@ -67,7 +67,22 @@ pub(crate) const SETTINGS: &[Setting] = &[
         variable: "LATCHKEY_FRONTEND_API",
         flag: Some("frontend-api"),
         value: "HOST",
-        help: "Where browsers reach the Frontend API; its listening address unless set",
+        help: "The host in the publishable key of the first development instance;\n\
+               the Frontend API's listening address unless set",
+    },
+    Setting {
+        name: "frontend_url",
+        variable: "LATCHKEY_FRONTEND_URL",
+        flag: Some("frontend-url"),
+        value: "URL",
+        help: "Where browsers reach the Frontend API; http://localhost and its port unless set",
+    },
+    Setting {
+        name: "scripts_dir",
+        variable: "LATCHKEY_SCRIPTS_DIR",
+        flag: Some("scripts-dir"),
+        value: "PATH",
+        help: "Unpacked npm packages with the browser scripts; a public CDN unless set",
     },
     Setting {
         name: "master_key",

@@ -85,19 +85,31 @@ fn rate_limits_are_default_off_or_custom() {
 #[test]
 fn public_addresses_are_what_callers_can_use() {
     let config = load("listen = '0.0.0.0:80'\nfrontend_listen = '[::]:81'", &[], &[]).unwrap();
-    assert_eq!(
-        (config.api_url(config.listen).as_str(), config.frontend_api().as_str()),
-        ("http://127.0.0.1:80", "[::1]:81")
-    );
-    let config =
-        load("api_url = 'https://id.example.com/'\nfrontend_api = 'a.example.com'", &[], &[]).unwrap();
-    assert_eq!(
-        (config.api_url(config.listen).as_str(), config.frontend_api().as_str()),
-        ("https://id.example.com", "a.example.com")
-    );
-    for bad in
-        ["api_url = 'id.example.com'", "api_url = 'https://'", "frontend_api = 'https://a.example.com'"]
-    {
+    let shown = |config: &Config| {
+        (config.api_url(config.listen), config.frontend_api(), config.frontend_url(config.frontend_listen))
+    };
+    let expected = ("http://127.0.0.1:80", "latchkey.localhost:81", "http://localhost:81");
+    assert_eq!(shown(&config), (expected.0.into(), expected.1.into(), expected.2.into()));
+    let config = load(
+        "api_url = 'https://id.example.com/'\nfrontend_api = 'A.example.com'\nfrontend_url = 'https://a.example.com/'",
+        &[],
+        &[],
+    )
+    .unwrap();
+    let expected = ("https://id.example.com", "a.example.com", "https://a.example.com");
+    assert_eq!(shown(&config), (expected.0.into(), expected.1.into(), expected.2.into()));
+    let config = load("frontend_listen = '10.1.2.3:81'", &[], &[]).unwrap();
+    assert_eq!(config.frontend_url(config.frontend_listen), "http://10.1.2.3:81");
+    let free = load("frontend_listen = '127.0.0.1:0'", &[], &[]).unwrap();
+    assert_eq!(free.frontend_api(), "127.0.0.1");
+    for bad in [
+        "api_url = 'id.example.com'",
+        "api_url = 'https://'",
+        "frontend_api = 'https://a.example.com'",
+        "frontend_api = 'localhost:3401'",
+        "frontend_url = 'a.example.com'",
+        "scripts_dir = './no-such-directory'",
+    ] {
         assert_eq!(problems(bad, &[], &[]).len(), 1, "{bad}");
     }
     assert_eq!(problems("listen = '127.0.0.1:3401'", &[], &[]).len(), 1, "both would listen there");

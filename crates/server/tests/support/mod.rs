@@ -12,17 +12,28 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+mod database;
+
+use database::Database;
+
 /// Far longer than anything here takes; only a hanging server reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A directory for one server: its working directory, with its data in `data`.
+/// A directory for one server: its working directory, with its data in `data`; and a database of its own
+/// where the tests run on PostgreSQL.
 pub(crate) struct Home {
     dir: TempDir,
+    database: Option<Database>,
 }
 
 impl Home {
     pub(crate) fn new() -> Home {
-        Home { dir: tempfile::tempdir().unwrap() }
+        Home { dir: tempfile::tempdir().unwrap(), database: Database::make() }
+    }
+
+    /// Whether the data is in a file here, and not in PostgreSQL.
+    pub(crate) fn has_file(&self) -> bool {
+        self.database.is_none()
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -36,7 +47,11 @@ impl Home {
             .args(arguments)
             .env_clear()
             .env("LATCHKEY_LISTEN", "127.0.0.1:0")
+            .env("LATCHKEY_FRONTEND_LISTEN", "127.0.0.1:0")
             .current_dir(self.dir.path());
+        if let Some(database) = &self.database {
+            command.env("LATCHKEY_DATABASE", &database.url).env("LATCHKEY_DATABASE_CONNECTIONS", "4");
+        }
         command
     }
 
@@ -64,7 +79,9 @@ impl Home {
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let rows = announcement(&mut out, &log);
         let address = rows["api url"].strip_prefix("http://").unwrap().parse().unwrap();
-        Server { child, rows, address, log, _out: out }
+        let port = rows["frontend url"].strip_prefix("http://localhost:").unwrap().parse().unwrap();
+        let frontend = SocketAddr::from(([127, 0, 0, 1], port));
+        Server { child, rows, address, frontend, log, _out: out }
     }
 }
 
@@ -73,6 +90,7 @@ pub(crate) struct Server {
     child: Child,
     rows: HashMap<String, String>,
     pub(crate) address: SocketAddr,
+    pub(crate) frontend: SocketAddr,
     log: PathBuf,
     /// Held, because the server may not lose the reader of its output.
     _out: BufReader<std::process::ChildStdout>,
@@ -89,19 +107,23 @@ impl Server {
     }
 
     pub(crate) fn connect(&self) -> TcpStream {
-        let stream = TcpStream::connect(self.address).unwrap();
-        stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        stream
+        connect(self.address)
     }
 
     /// The status of a GET with this key.
     pub(crate) fn status(&self, path: &str, key: &str) -> u16 {
-        let head = format!(
-            "GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n\r\n"
-        );
-        let mut stream = self.connect();
-        stream.write_all(head.as_bytes()).unwrap();
-        status(&rest(&mut stream))
+        status(&self.get(path, key))
+    }
+
+    /// The answer to a GET with this key.
+    pub(crate) fn get(&self, path: &str, key: &str) -> String {
+        let head = format!("GET {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\n");
+        ask(self.address, &head)
+    }
+
+    /// The answer of the Frontend API to a GET.
+    pub(crate) fn get_frontend(&self, path: &str, host: &str) -> String {
+        ask(self.frontend, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n"))
     }
 
     /// Asks the server to end.
@@ -127,6 +149,18 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+fn connect(address: SocketAddr) -> TcpStream {
+    let stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream
+}
+
+fn ask(address: SocketAddr, head: &str) -> String {
+    let mut stream = connect(address);
+    stream.write_all(format!("{head}Connection: close\r\n\r\n").as_bytes()).unwrap();
+    rest(&mut stream)
 }
 
 /// The rest of what comes over a connection.

@@ -16,6 +16,7 @@ use crate::resources::identifications::input::{
 };
 use crate::resources::identifications::rules::Wishes;
 use crate::resources::identifications::view::{self, CodeView, EmailAddressView};
+use crate::resources::users::change::Scene;
 use crate::resources::users::model::Kind::Email;
 use crate::resources::users::view::{DeletedView, deleted};
 
@@ -71,17 +72,17 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateEmailAddress>)
         wishes: Wishes {
             verified: input.verified,
             primary: input.primary == Some(true),
-            second_factor: None,
+            ..Wishes::default()
         },
         notify: input.notify_primary_email_address_changed == Some(true),
         user_id: input.user_id,
         value: input.email_address,
     };
-    cx.reply(&view::email_address(&handlers::add(&cx, &key, Email, new).await?))
+    cx.reply(&view::email_address(&handlers::add(&cx, Scene::new(&cx, &key), Email, new, |_, _| Ok(())).await?, cx.now))
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
-    cx.reply(&view::email_address(&handlers::find(&cx, &key, Email, &id).await?))
+    cx.reply(&view::email_address(&handlers::find(&cx, &key, Email, &id).await?, cx.now))
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
@@ -97,9 +98,9 @@ async fn update(
     Input(input): Input<UpdateEmailAddress>,
 ) -> Answer {
     let wishes =
-        Wishes { verified: input.verified, primary: input.primary == Some(true), second_factor: None };
+        Wishes { verified: input.verified, primary: input.primary == Some(true), ..Wishes::default() };
     let notify = input.notify_primary_email_address_changed == Some(true);
-    cx.reply(&view::email_address(&handlers::update(&cx, &key, Email, id, wishes, notify).await?))
+    cx.reply(&view::email_address(&handlers::update(&cx, &key, Email, id, wishes, notify).await?, cx.now))
 }
 
 async fn prepare(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
@@ -128,5 +129,5 @@ async fn replace(
     let address =
         handlers::replace(&cx, &key, Email, id, &input.email_address, input.identification_status, notify)
             .await?;
-    cx.reply(&view::email_address(&address))
+    cx.reply(&view::email_address(&address, cx.now))
 }

@@ -91,7 +91,7 @@ pub fn create(
         identification: identification.clone(),
         user: user.clone(),
         strategy,
-        digits: Secret::new(if is_test { TEST_CODE.to_owned() } else { six_digits(rng) }),
+        digits: digits(is_test, rng),
         attempts: 0,
         verified_at: None,
         created_at: now,
@@ -119,10 +119,14 @@ pub fn attempt(mut code: Code, digits: &Secret, now: Time) -> Result<Code> {
     Ok(code)
 }
 
-fn six_digits(rng: &dyn Rng) -> String {
+/// Six digits; those known to everybody for targets that are for tests.
+pub fn digits(is_test: bool, rng: &dyn Rng) -> Secret {
+    if is_test {
+        return Secret::new(TEST_CODE.to_owned());
+    }
     // 2^64 is so much larger than a million that the remainder favours no code noticeably.
     let number = u64::from_le_bytes(rng::bytes(rng)) % 1_000_000;
-    format!("{number:06}")
+    Secret::new(format!("{number:06}"))
 }
 
 #[cfg(test)]

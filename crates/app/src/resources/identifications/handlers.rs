@@ -13,11 +13,13 @@ use super::store;
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
 use crate::limits::PHONE_CODE_PAUSE_MS;
-use crate::outbox::{self, Channel, Content, Message};
+use crate::messages;
+use crate::outbox;
 use crate::resources::users::change::{Scene, Target, change};
 use crate::resources::users::model::{Contact, Kind, User, Verification};
 use crate::resources::users::rules::disabled;
 use crate::resources::users::store as users;
+use crate::settings::Settings;
 
 /// One address or number.
 pub async fn find(cx: &Cx, key: &SecretKey, kind: Kind, id: &IdentificationId) -> Result<Contact> {
@@ -40,16 +42,19 @@ pub struct New {
     pub notify: bool,
 }
 
-/// Adds an address or number to a user.
-pub async fn add(cx: &Cx, key: &SecretKey, kind: Kind, new: New) -> Result<Contact> {
+/// Adds an address or number to a user, if `check` lets them have another.
+pub async fn add<C>(cx: &Cx, scene: Scene, kind: Kind, new: New, check: C) -> Result<Contact>
+where
+    C: FnOnce(&User, &Settings) -> Result<()> + Send + 'static,
+{
     let user_id: UserId = Id::parse(&new.user_id).ok_or_else(|| Error::not_found("user", &new.user_id))?;
-    check_enabled(key, kind)?;
+    check_enabled(&scene.settings, kind)?;
     let value = rules::checked(kind, &new.value)?;
-    let scene = Scene::new(cx, key);
     let added = cx.write(move |tx| {
         Box::pin(async move {
             let act = &scene.act;
             let before = Target::User(user_id).lock(tx, act).await?;
+            check(&before, &scene.settings)?;
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::add(before.clone(), kind, value, new.wishes, act.now, &*act.rng)?;
             if new.notify {
@@ -106,7 +111,7 @@ pub async fn replace(
     status: Status,
     notify: bool,
 ) -> Result<Contact> {
-    check_enabled(key, kind)?;
+    check_enabled(&key.settings, kind)?;
     let value = rules::checked(kind, value)?;
     let scene = Scene::new(cx, key);
     let replaced = cx.write(move |tx| {
@@ -139,7 +144,8 @@ pub async fn prepare(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId)
             let code = codes::create(&user.id, &id, kind, is_test, act.now, &*act.rng);
             store::insert(tx, &act.instance, &code, &act.master).await?;
             if !is_test {
-                outbox::send(tx, &act, code_message(&user, kind, &contact.value, &code.digits)).await?;
+                outbox::send(tx, &act, messages::code(Some(&user.id), kind, &contact.value, &code.digits))
+                    .await?;
             }
             Ok(code)
         })
@@ -170,26 +176,18 @@ pub async fn attempt(
             let code = codes::attempt(code.ok_or_else(unknown)?, &digits, act.now)?;
             store::save(tx, &act.instance, &code).await?;
             if code.status(act.now) == CodeStatus::Verified {
-                let after = verified(before.clone(), kind, &id, &code);
+                let proof = Verification {
+                    strategy: code.strategy,
+                    attempts: Some(code.attempts),
+                    expire_at: Some(code.expire_at),
+                };
+                let after = rules::verified(before.clone(), kind, &id, proof, act.now);
                 scene.save(tx, &before, after).await?;
             }
             Ok(code)
         })
     });
     tried.await.map_err(|error| explain(error, claimed(kind)))
-}
-
-fn verified(mut user: User, kind: Kind, id: &IdentificationId, code: &codes::Code) -> User {
-    if let Some(contact) = user.contacts_mut(kind).find_mut(id).filter(|contact| !contact.is_verified()) {
-        contact.verification = Some(Verification {
-            strategy: code.strategy,
-            attempts: Some(code.attempts),
-            expire_at: Some(code.expire_at),
-        });
-        contact.reserved = false;
-        contact.updated_at = code.verified_at.unwrap_or(contact.updated_at);
-    }
-    user
 }
 
 /// Tells the previous primary address that another has taken its place, if one has.
@@ -201,38 +199,8 @@ pub async fn notify_previous_primary(tx: &mut Tx, act: &Act, before: &User, afte
     if old.value == new.value || is_test {
         return Ok(());
     }
-    let content = Content {
-        subject: "Your primary e-mail address has changed".to_owned(),
-        body: format!(
-            "The primary e-mail address of your account is now {}. If this was not you, contact support.",
-            new.value
-        ),
-        code: None,
-    };
-    let message = Message {
-        user: &after.id,
-        channel: Channel::Email,
-        to: &old.value,
-        slug: "primary_email_address_changed",
-        content,
-    };
+    let message = messages::primary_address_changed(&after.id, &old.value, &new.value);
     outbox::send(tx, act, message).await
-}
-
-fn code_message<'a>(user: &'a User, kind: Kind, to: &'a str, digits: &Secret) -> Message<'a> {
-    let digits = digits.expose();
-    let (channel, subject) = match kind {
-        Kind::Phone => (Channel::Sms, String::new()),
-        Kind::Email | Kind::Wallet => (Channel::Email, format!("{digits} is your verification code")),
-    };
-    let body = format!("{digits} is your verification code. It is good for 10 minutes. Do not share it.");
-    Message {
-        user: &user.id,
-        channel,
-        to,
-        slug: "verification_code",
-        content: Content { subject, body, code: Some(digits.to_owned()) },
-    }
 }
 
 async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()> {
@@ -244,8 +212,8 @@ async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()
     }
 }
 
-fn check_enabled(key: &SecretKey, kind: Kind) -> Result<()> {
-    match rules::attribute(kind, &key.settings).enabled {
+fn check_enabled(settings: &Settings, kind: Kind) -> Result<()> {
+    match rules::attribute(kind, settings).enabled {
         true => Ok(()),
         false => Err(disabled(kind.name()).into()),
     }
@@ -260,16 +228,18 @@ async fn check_free(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Result
     }
 }
 
-fn picked(user: &User, kind: Kind, id: &IdentificationId) -> Result<Contact> {
+/// A contact of a user.
+pub fn picked(user: &User, kind: Kind, id: &IdentificationId) -> Result<Contact> {
     user.contacts(kind).find(id).cloned().ok_or_else(|| Error::not_found(&kind.name().replace('_', " "), id))
 }
 
 /// Somebody else holds it by now.
-fn claimed(kind: Kind) -> Error {
+pub fn claimed(kind: Kind) -> Error {
     Error::param(Code::IdentificationClaimed, kind.name())
 }
 
-fn explain(error: Error, taken: Error) -> Error {
+/// Says that an identifier was taken, when that is why a user could not be written.
+pub fn explain(error: Error, taken: Error) -> Error {
     match unique_violation(&error).is_some_and(|column| column.starts_with("identifications.")) {
         true => taken,
         false => error,

@@ -25,11 +25,11 @@ pub fn checked(kind: Kind, value: &str) -> Result<String, Problem> {
 }
 
 /// Whether an instance uses and requires a kind of contact.
-pub fn attribute(kind: Kind, settings: &Settings) -> Attribute {
+pub fn attribute(kind: Kind, settings: &Settings) -> &Attribute {
     match kind {
-        Kind::Email => settings.attributes.email_address,
-        Kind::Phone => settings.attributes.phone_number,
-        Kind::Wallet => settings.attributes.web3_wallet,
+        Kind::Email => &settings.attributes.email_address,
+        Kind::Phone => &settings.attributes.phone_number,
+        Kind::Wallet => &settings.attributes.web3_wallet,
     }
 }
 
@@ -40,6 +40,7 @@ pub fn contact(value: String, status: Status, now: Time, rng: &dyn Rng) -> Conta
         value,
         reserved: status == Status::Reserved,
         verification: (status == Status::Verified).then(by_admin),
+        challenge: None,
         linked_to: Vec::new(),
         second_factor: SecondFactor::None,
         created_at: now,
@@ -61,6 +62,9 @@ pub struct Wishes {
     pub primary: bool,
     /// Use it as second factor, or stop doing so.
     pub second_factor: Option<bool>,
+    /// Do not make the first of its kind the primary one before it is proven: what users type in about
+    /// themselves must not stand for them in tokens.
+    pub only_if_proven: bool,
 }
 
 /// Adds a contact to a user. The first of its kind becomes the primary one.
@@ -83,7 +87,8 @@ pub fn add(
     if contacts.all.iter().any(|existing| existing.value == contact.value) {
         return Err(taken(kind));
     }
-    let is_first = contacts.all.is_empty();
+    // Where unproven ones must not be primary, the first to be proven becomes it.
+    let is_first = contacts.all.is_empty() && !wishes.only_if_proven;
     contacts.all.push(contact);
     if is_first {
         contacts.primary = Some(id.clone());
@@ -108,11 +113,13 @@ pub fn update(
     match wishes.verified {
         Some(true) if !contact.is_verified() => {
             contact.verification = Some(by_admin());
+            contact.challenge = None;
             contact.reserved = false;
             contact.updated_at = now;
         }
         Some(false) if contact.is_verified() => {
             contact.verification = None;
+            contact.challenge = None;
             contact.second_factor = SecondFactor::None;
             contact.updated_at = now;
         }
@@ -137,6 +144,19 @@ pub fn update(
     }
     settle_second_factors(&mut user.phone_numbers);
     Ok(user)
+}
+
+/// Takes a contact as proven. Where none of its kind is the primary one, it becomes that.
+pub fn verified(mut user: User, kind: Kind, id: &IdentificationId, proof: Verification, now: Time) -> User {
+    let contacts = user.contacts_mut(kind);
+    if let Some(contact) = contacts.find_mut(id).filter(|contact| !contact.is_verified()) {
+        contact.verification = Some(proof);
+        contact.challenge = None;
+        contact.reserved = false;
+        contact.updated_at = now;
+        contacts.primary.get_or_insert_with(|| id.clone());
+    }
+    user
 }
 
 /// Makes a verified contact the primary one.

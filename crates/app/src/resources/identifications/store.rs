@@ -60,7 +60,7 @@ pub async fn insert(tx: &mut Tx, instance: &InstanceId, code: &Code, master: &Ma
             (&code.id).into(),
             (&code.identification).into(),
             (&code.user).into(),
-            strategy_name(code.strategy).into(),
+            code.strategy.name().into(),
             sealed.into(),
             code.attempts.into(),
             code.verified_at.into(),
@@ -87,7 +87,7 @@ fn read(row: &Row<'_>) -> Result<(Code, Vec<u8>), DbError> {
         id: read_id(row.str(0)?)?,
         identification: read_id(row.str(1)?)?,
         user: read_id(row.str(2)?)?,
-        strategy: if row.str(3)? == strategy_name(Strategy::PhoneCode) {
+        strategy: if row.str(3)? == Strategy::PhoneCode.name() {
             Strategy::PhoneCode
         } else {
             Strategy::EmailCode
@@ -99,13 +99,6 @@ fn read(row: &Row<'_>) -> Result<(Code, Vec<u8>), DbError> {
         expire_at: row.time(8)?,
     };
     Ok((code, row.bytes(4)?))
-}
-
-fn strategy_name(strategy: Strategy) -> &'static str {
-    match strategy {
-        Strategy::PhoneCode => "phone_code",
-        Strategy::EmailCode | Strategy::Admin => "email_code",
-    }
 }
 
 fn read_id<K: latchkey_base::id::Kind>(text: &str) -> Result<Id<K>, DbError> {

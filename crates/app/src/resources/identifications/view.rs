@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes::{Code, CodeStatus};
+use crate::resources::challenges::model::State;
 use crate::resources::users::model::{Contact, Link, SecondFactor, Strategy, Verification};
 
 #[derive(Serialize, JsonSchema)]
@@ -63,8 +64,8 @@ pub struct LinkView<'a> {
 #[schemars(rename = "Verification")]
 pub struct VerificationView {
     object: VerificationObject,
-    status: VerifiedStatus,
-    strategy: StrategyView,
+    status: CodeStatus,
+    strategy: Strategy,
     attempts: Option<i64>,
     expire_at: Option<Time>,
 }
@@ -97,31 +98,27 @@ enum VerificationObject {
     Admin,
     #[serde(rename = "verification_otp")]
     Otp,
-}
-
-#[derive(Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-#[schemars(inline)]
-enum VerifiedStatus {
-    Verified,
+    #[serde(rename = "verification_email_link")]
+    Link,
+    #[serde(rename = "verification_ticket")]
+    Ticket,
 }
 
 #[derive(Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]
 enum StrategyView {
-    Admin,
     EmailCode,
     PhoneCode,
 }
 
-pub fn email_address(contact: &Contact) -> EmailAddressView<'_> {
+pub fn email_address(contact: &Contact, now: Time) -> EmailAddressView<'_> {
     EmailAddressView {
         id: &contact.id,
         object: EmailAddressObject::It,
         email_address: &contact.value,
         reserved: contact.reserved,
-        verification: contact.verification.as_ref().map(verification),
+        verification: verification(contact, now),
         linked_to: contact.linked_to.iter().map(link).collect(),
         matches_sso_connection: false,
         created_at: contact.created_at,
@@ -129,7 +126,7 @@ pub fn email_address(contact: &Contact) -> EmailAddressView<'_> {
     }
 }
 
-pub fn phone_number(contact: &Contact) -> PhoneNumberView<'_> {
+pub fn phone_number(contact: &Contact, now: Time) -> PhoneNumberView<'_> {
     PhoneNumberView {
         id: &contact.id,
         object: PhoneNumberObject::It,
@@ -137,7 +134,7 @@ pub fn phone_number(contact: &Contact) -> PhoneNumberView<'_> {
         reserved_for_second_factor: contact.second_factor != SecondFactor::None,
         default_second_factor: contact.second_factor == SecondFactor::Default,
         reserved: contact.reserved,
-        verification: contact.verification.as_ref().map(verification),
+        verification: verification(contact, now),
         linked_to: contact.linked_to.iter().map(link).collect(),
         backup_codes: None,
         created_at: contact.created_at,
@@ -145,12 +142,12 @@ pub fn phone_number(contact: &Contact) -> PhoneNumberView<'_> {
     }
 }
 
-pub fn wallet(contact: &Contact) -> WalletView<'_> {
+pub fn wallet(contact: &Contact, now: Time) -> WalletView<'_> {
     WalletView {
         id: &contact.id,
         object: WalletObject::It,
         web3_wallet: &contact.value,
-        verification: contact.verification.as_ref().map(verification),
+        verification: verification(contact, now),
         created_at: contact.created_at,
         updated_at: contact.updated_at,
     }
@@ -160,18 +157,42 @@ fn link(link: &Link) -> LinkView<'_> {
     LinkView { kind: &link.kind, id: &link.id }
 }
 
-fn verification(verification: &Verification) -> VerificationView {
-    let (object, strategy) = match verification.strategy {
-        Strategy::Admin => (VerificationObject::Admin, StrategyView::Admin),
-        Strategy::EmailCode => (VerificationObject::Otp, StrategyView::EmailCode),
-        Strategy::PhoneCode => (VerificationObject::Otp, StrategyView::PhoneCode),
-    };
-    VerificationView {
-        object,
-        status: VerifiedStatus::Verified,
-        strategy,
-        attempts: verification.attempts,
-        expire_at: verification.expire_at,
+/// The same number with the backup codes that were just made, which are shown this once.
+pub fn phone_number_with_codes(
+    contact: &Contact,
+    codes: Option<Vec<String>>,
+    now: Time,
+) -> PhoneNumberView<'_> {
+    PhoneNumberView { backup_codes: codes, ..phone_number(contact, now) }
+}
+
+/// How a contact was verified, or how far that has come.
+fn verification(contact: &Contact, now: Time) -> Option<VerificationView> {
+    if let Some(Verification { strategy, attempts, expire_at }) = contact.verification {
+        let (object, status) = (object(strategy), CodeStatus::Verified);
+        return Some(VerificationView { object, status, strategy, attempts, expire_at });
+    }
+    let challenge = contact.challenge.as_ref()?;
+    Some(VerificationView {
+        object: object(challenge.strategy),
+        status: match challenge.state(now) {
+            State::Unverified => CodeStatus::Unverified,
+            State::Verified | State::Transferable => CodeStatus::Verified,
+            State::Failed => CodeStatus::Failed,
+            State::Expired => CodeStatus::Expired,
+        },
+        strategy: challenge.strategy,
+        attempts: Some(challenge.attempts),
+        expire_at: challenge.expire_at,
+    })
+}
+
+fn object(strategy: Strategy) -> VerificationObject {
+    match strategy {
+        Strategy::Admin => VerificationObject::Admin,
+        Strategy::EmailLink => VerificationObject::Link,
+        Strategy::Ticket => VerificationObject::Ticket,
+        _ => VerificationObject::Otp,
     }
 }
 

@@ -2,8 +2,10 @@
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::http::HeaderValue;
-use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -18,6 +20,8 @@ use serde::Deserialize;
 
 use super::store;
 use crate::AppState;
+
+const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 /// How large a picture is wanted.
 #[derive(Deserialize, JsonSchema)]
@@ -88,7 +92,8 @@ pub async fn drawn(Path(id): Path<UserId>, Query(size): Query<Size>) -> Result<R
     Ok(picture("image/svg+xml", svg.into_bytes()))
 }
 
-/// A picture never changes under its address, and nothing in it may ever run.
+/// A picture never changes under its address, and nothing in it may ever run. Pages of every origin may use
+/// it: the SDKs' components ask for pictures with CORS.
 fn picture(content_type: &str, bytes: Vec<u8>) -> Response {
     let mut response = Response::new(Body::from(bytes));
     let headers = response.headers_mut();
@@ -101,5 +106,7 @@ fn picture(content_type: &str, bytes: Vec<u8>) -> Response {
         HeaderValue::from_static("default-src 'none'; style-src 'unsafe-inline'"),
     );
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    headers.insert(RESOURCE_POLICY, HeaderValue::from_static("cross-origin"));
     response
 }

@@ -34,6 +34,7 @@ struct MessageView {
     subject: String,
     body: String,
     code: Option<String>,
+    link: Option<String>,
     created_at: Time,
 }
 
@@ -63,9 +64,9 @@ pub async fn list(cx: Cx, key: SecretKey, Query(query): Query<InboxQuery>) -> Re
         .await?;
     let open = |sealed: Sealed| -> Result<MessageView> {
         let plain = cx.app.master.open(sealed.id.as_str(), &sealed.content).map_err(Error::internal)?;
-        let Content { subject, body, code } = serde_json::from_slice(&plain).map_err(Error::internal)?;
+        let Content { subject, body, code, link } = serde_json::from_slice(&plain).map_err(Error::internal)?;
         let Sealed { id, channel, to, slug, created_at, .. } = sealed;
-        Ok(MessageView { id, channel, to, slug, subject, body, code, created_at })
+        Ok(MessageView { id, channel, to, slug, subject, body, code, link, created_at })
     };
     let data: Vec<MessageView> = sealed.into_iter().map(open).collect::<Result<_>>()?;
     cx.reply(&ListView { total_count: data.len() as i64, data })

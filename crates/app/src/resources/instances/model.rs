@@ -11,6 +11,9 @@ pub struct Instance {
     pub id: InstanceId,
     /// Development or production.
     pub environment: Environment,
+    /// The host, and the port unless it is the usual one, at which browsers reach its Frontend API. It is
+    /// in the publishable key, and tells the instance of a request.
+    pub frontend_api: String,
     /// Its settings.
     pub settings: Settings,
     /// Counts changes of the settings.
@@ -27,6 +30,18 @@ pub struct StoredKey {
     pub public_jwk: String,
     /// The private half, sealed.
     pub private_sealed: Vec<u8>,
+}
+
+/// A signing key as operators see it.
+pub struct SigningKeyState {
+    /// Key id, as tokens name it.
+    pub kid: String,
+    /// When it was made. Of the keys that may sign, the newest does.
+    pub created_at: Time,
+    /// When it may begin to sign.
+    pub active_from: Time,
+    /// When it is no longer published; `None` while it is not replaced.
+    pub not_after: Option<Time>,
 }
 
 /// What an instance is for.

@@ -4,7 +4,8 @@ use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx};
 
-use super::model::{Environment, Instance, StoredKey};
+use super::model::{Environment, Instance, SigningKeyState, StoredKey};
+use crate::settings::Settings;
 
 /// Who holds a secret key.
 pub struct Holder {
@@ -16,7 +17,17 @@ pub struct Holder {
     pub settings_revision: i64,
 }
 
-const SELECT: &str = "SELECT id, environment, settings_revision, settings, created_at FROM instances";
+/// An instance as browsers find it.
+pub struct Place {
+    /// Who it is.
+    pub holder: Holder,
+    /// The host of its Frontend API.
+    pub frontend_api: String,
+}
+
+const SELECT: &str =
+    "SELECT id, environment, settings_revision, settings, created_at, frontend_api FROM instances";
+const SELECT_PLACE: &str = "SELECT id, environment, settings_revision, frontend_api FROM instances";
 
 /// The instance a key digest belongs to.
 pub async fn find_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Holder>> {
@@ -25,9 +36,51 @@ pub async fn find_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Holder>> {
     Ok(tx.maybe(&[sql], &[digest.into()], read_holder).await?)
 }
 
+/// The instance whose Frontend API has this host, which is in lower case.
+pub async fn find_by_frontend_api(tx: &mut Tx, host: &str) -> Result<Option<Place>> {
+    Ok(tx.maybe(&[SELECT_PLACE, " WHERE frontend_api = $1"], &[host.into()], read_place).await?)
+}
+
+/// The same, with the id of the key it signs with now: nearly every answer to a browser is signed.
+pub async fn find_signing_place(
+    tx: &mut Tx,
+    host: &str,
+    now: Time,
+) -> Result<Option<(Place, Option<String>)>> {
+    let sql = "SELECT id, environment, settings_revision, frontend_api, \
+               (SELECT k.kid FROM signing_keys k WHERE k.instance_id = i.id AND k.active_from <= $2 \
+                ORDER BY k.created_at DESC, k.kid LIMIT 1) \
+               FROM instances i WHERE i.frontend_api = $1";
+    let read = |row: &Row<'_>| Ok((read_place(row)?, row.maybe_text(4)?));
+    Ok(tx.maybe(&[sql], &[host.into(), now.into()], read).await?)
+}
+
+/// The place of the instance a key digest belongs to.
+pub async fn find_place_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Place>> {
+    let sql = " WHERE id = (SELECT instance_id FROM secret_keys WHERE digest = $1)";
+    Ok(tx.maybe(&[SELECT_PLACE, sql], &[digest.into()], read_place).await?)
+}
+
+/// The oldest development instance: whom requests are for that name nobody.
+pub async fn find_default_development(tx: &mut Tx) -> Result<Option<Place>> {
+    let sql = " WHERE environment = 'development' ORDER BY created_at, id LIMIT 1";
+    Ok(tx.maybe(&[SELECT_PLACE, sql], &[], read_place).await?)
+}
+
+/// The host of an instance's Frontend API.
+pub async fn frontend_api(tx: &mut Tx, id: &InstanceId) -> Result<Option<String>> {
+    let sql = "SELECT frontend_api FROM instances WHERE id = $1";
+    Ok(tx.maybe(&[sql], &[id.into()], |row| row.text(0)).await?)
+}
+
 /// One instance.
 pub async fn find(tx: &mut Tx, id: &InstanceId) -> Result<Option<Instance>> {
     Ok(tx.maybe(&[SELECT, " WHERE id = $1"], &[id.into()], read).await?)
+}
+
+/// One instance, to be changed.
+pub async fn lock(tx: &mut Tx, id: &InstanceId) -> Result<Option<Instance>> {
+    Ok(tx.lock(&[SELECT, " WHERE id = $1"], &[id.into()], read).await?)
 }
 
 /// All instances, oldest first.
@@ -39,28 +92,82 @@ pub async fn list(tx: &mut Tx) -> Result<Vec<Instance>> {
 pub async fn insert(tx: &mut Tx, instance: &Instance, key: &StoredKey) -> Result<()> {
     let settings = serde_json::to_string(&instance.settings).map_err(Error::internal)?;
     tx.run(
-        &["INSERT INTO instances (id, environment, settings, settings_revision, created_at) VALUES ($1, $2, $3, $4, $5)"],
+        &["INSERT INTO instances (id, environment, frontend_api, settings, settings_revision, created_at) \
+           VALUES ($1, $2, $3, $4, $5, $6)"],
         &[
             (&instance.id).into(),
             instance.environment.name().into(),
+            instance.frontend_api.as_str().into(),
             settings.into(),
             instance.settings_revision.into(),
             instance.created_at.into(),
         ],
     )
     .await?;
+    insert_signing_key(tx, &instance.id, key, instance.created_at, instance.created_at).await
+}
+
+/// Keeps other settings. Whoever reads the instance's revision next reads them.
+pub async fn save_settings(tx: &mut Tx, id: &InstanceId, settings: &Settings) -> Result<()> {
+    let settings = serde_json::to_string(settings).map_err(Error::internal)?;
+    let sql = "UPDATE instances SET settings = $2, settings_revision = settings_revision + 1 WHERE id = $1";
+    tx.run(&[sql], &[id.into(), settings.into()]).await?;
+    Ok(())
+}
+
+/// Adds a signing key that signs from `active_from` on.
+pub async fn insert_signing_key(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    key: &StoredKey,
+    active_from: Time,
+    now: Time,
+) -> Result<()> {
     tx.run(
-        &["INSERT INTO signing_keys (instance_id, kid, public_jwk, private_sealed, created_at) VALUES ($1, $2, $3, $4, $5)"],
+        &["INSERT INTO signing_keys \
+             (instance_id, kid, public_jwk, private_sealed, active_from, not_after, created_at) \
+           VALUES ($1, $2, $3, $4, $5, NULL, $6)"],
         &[
-            (&instance.id).into(),
+            instance.into(),
             key.kid.as_str().into(),
             key.public_jwk.as_str().into(),
             key.private_sealed.as_slice().into(),
-            instance.created_at.into(),
+            active_from.into(),
+            now.into(),
         ],
     )
     .await?;
     Ok(())
+}
+
+/// Lets all signing keys end at `not_after`, unless they end sooner, and deletes those that ended.
+pub async fn retire_signing_keys(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    not_after: Time,
+    now: Time,
+) -> Result<()> {
+    let ended = "DELETE FROM signing_keys WHERE instance_id = $1 AND not_after <= $2";
+    tx.run(&[ended], &[instance.into(), now.into()]).await?;
+    let others = "UPDATE signing_keys SET not_after = $2 \
+                  WHERE instance_id = $1 AND (not_after IS NULL OR not_after > $2)";
+    tx.run(&[others], &[instance.into(), not_after.into()]).await?;
+    Ok(())
+}
+
+/// The signing keys of an instance, newest first.
+pub async fn signing_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<SigningKeyState>> {
+    let sql = "SELECT kid, created_at, active_from, not_after FROM signing_keys WHERE instance_id = $1 \
+               ORDER BY created_at DESC, kid";
+    let read = |row: &Row<'_>| {
+        Ok(SigningKeyState {
+            kid: row.text(0)?,
+            created_at: row.time(1)?,
+            active_from: row.time(2)?,
+            not_after: row.maybe_time(3)?,
+        })
+    };
+    Ok(tx.all(&[sql], &[instance.into()], read).await?)
 }
 
 /// Adds a secret key by its digest.
@@ -92,16 +199,19 @@ pub async fn delete(tx: &mut Tx, id: &InstanceId) -> Result<()> {
     Ok(())
 }
 
-/// The sealed private half of a signing key.
-pub async fn private_key(tx: &mut Tx, instance: &InstanceId, kid: &str) -> Result<Option<Vec<u8>>> {
-    let sql = "SELECT private_sealed FROM signing_keys WHERE instance_id = $1 AND kid = $2";
-    Ok(tx.maybe(&[sql], &[instance.into(), kid.into()], |row| row.bytes(0)).await?)
+/// The key an instance signs with now: its id and its sealed private half. It is the newest of those that
+/// may sign, so that a key made in a hurry wins over one that was announced for later.
+pub async fn signing_key(tx: &mut Tx, instance: &InstanceId, now: Time) -> Result<Option<(String, Vec<u8>)>> {
+    let sql = "SELECT kid, private_sealed FROM signing_keys WHERE instance_id = $1 AND active_from <= $2 \
+               ORDER BY created_at DESC, kid LIMIT 1";
+    Ok(tx.maybe(&[sql], &[instance.into(), now.into()], |row| Ok((row.text(0)?, row.bytes(1)?))).await?)
 }
 
-/// The public halves of an instance's signing keys, newest first, as JSON.
-pub async fn public_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<String>> {
-    let sql = "SELECT public_jwk FROM signing_keys WHERE instance_id = $1 ORDER BY created_at DESC, kid";
-    Ok(tx.all(&[sql], &[instance.into()], |row| row.text(0)).await?)
+/// The public halves of the signing keys whose tokens are good now, or will be, newest first, as JSON.
+pub async fn public_keys(tx: &mut Tx, instance: &InstanceId, now: Time) -> Result<Vec<String>> {
+    let sql = "SELECT public_jwk FROM signing_keys \
+               WHERE instance_id = $1 AND (not_after IS NULL OR not_after > $2) ORDER BY created_at DESC, kid";
+    Ok(tx.all(&[sql], &[instance.into(), now.into()], |row| row.text(0)).await?)
 }
 
 /// Reads a holder from `id, environment, settings_revision`.
@@ -113,6 +223,10 @@ pub fn read_holder(row: &Row<'_>) -> Result<Holder, DbError> {
     })
 }
 
+fn read_place(row: &Row<'_>) -> Result<Place, DbError> {
+    Ok(Place { holder: read_holder(row)?, frontend_api: row.text(3)? })
+}
+
 fn read(row: &Row<'_>) -> Result<Instance, DbError> {
     Ok(Instance {
         id: read_id(row.str(0)?)?,
@@ -120,6 +234,7 @@ fn read(row: &Row<'_>) -> Result<Instance, DbError> {
         settings_revision: row.int(2)?,
         settings: serde_json::from_str(row.str(3)?).map_err(|error| DbError::Failed(error.into()))?,
         created_at: row.time(4)?,
+        frontend_api: row.text(5)?,
     })
 }
 

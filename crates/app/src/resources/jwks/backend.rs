@@ -19,7 +19,7 @@ pub fn routes(api: &mut Api<AppState>) {
 
 async fn get(cx: Cx, key: SecretKey) -> Result<Response, Failure> {
     let mut tx = cx.app.db.read().await?;
-    let stored = store::public_keys(&mut tx, &key.instance).await?;
+    let stored = store::public_keys(&mut tx, &key.instance, cx.now).await?;
     let keys = stored.iter().map(|jwk| serde_json::from_str::<Jwk>(jwk).map_err(Error::internal));
     cx.reply(&Jwks { keys: keys.collect::<Result<_>>()? })
 }

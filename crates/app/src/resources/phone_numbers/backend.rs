@@ -16,6 +16,7 @@ use crate::resources::identifications::input::{
 };
 use crate::resources::identifications::rules::Wishes;
 use crate::resources::identifications::view::{self, CodeView, PhoneNumberView};
+use crate::resources::users::change::Scene;
 use crate::resources::users::model::Kind::Phone;
 use crate::resources::users::view::{DeletedView, deleted};
 
@@ -71,13 +72,14 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreatePhoneNumber>) 
         verified: input.verified,
         primary: input.primary == Some(true),
         second_factor: input.reserved_for_second_factor.filter(|wanted| *wanted),
+        ..Wishes::default()
     };
     let new = New { wishes, notify: false, user_id: input.user_id, value: input.phone_number };
-    cx.reply(&view::phone_number(&handlers::add(&cx, &key, Phone, new).await?))
+    cx.reply(&view::phone_number(&handlers::add(&cx, Scene::new(&cx, &key), Phone, new, |_, _| Ok(())).await?, cx.now))
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
-    cx.reply(&view::phone_number(&handlers::find(&cx, &key, Phone, &id).await?))
+    cx.reply(&view::phone_number(&handlers::find(&cx, &key, Phone, &id).await?, cx.now))
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
@@ -96,8 +98,9 @@ async fn update(
         verified: input.verified,
         primary: input.primary == Some(true),
         second_factor: input.reserved_for_second_factor,
+        ..Wishes::default()
     };
-    cx.reply(&view::phone_number(&handlers::update(&cx, &key, Phone, id, wishes, false).await?))
+    cx.reply(&view::phone_number(&handlers::update(&cx, &key, Phone, id, wishes, false).await?, cx.now))
 }
 
 async fn prepare(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
@@ -125,5 +128,5 @@ async fn replace(
     let number =
         handlers::replace(&cx, &key, Phone, id, &input.phone_number, input.identification_status, false)
             .await?;
-    cx.reply(&view::phone_number(&number))
+    cx.reply(&view::phone_number(&number, cx.now))
 }

@@ -8,7 +8,7 @@ use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 
-use super::change::{Scene, Target, change};
+use super::change::{self, Scene, Sessions, Target, change, change_and};
 use super::credentials::{self, Credentials};
 use super::found::Found;
 use super::input::{
@@ -25,8 +25,6 @@ use super::{create, factors, list, pictures, rules, store, update, view};
 use crate::AppState;
 use crate::auth::SecretKey;
 use crate::cx::Cx;
-use crate::events::Event;
-use crate::outbox;
 use crate::resources::identifications::rules as identifications;
 
 type Answer = Result<Response, Failure>;
@@ -172,20 +170,12 @@ async fn get(cx: Cx, Found { key, user }: Found) -> Answer {
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
     let (act, gone) = (cx.act(&key), deleted("user", &id));
-    cx.write(move |tx| {
-        Box::pin(async move {
-            let user = Target::User(id).lock(tx, &act).await?;
-            store::delete(tx, &act.instance, &user.id).await?;
-            let event = DeletedView { external_id: user.external_id, ..deleted("user", &user.id) };
-            outbox::emit(tx, &act, Event::UserDeleted, user.id.as_str(), &event).await
-        })
-    })
-    .await?;
+    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, &Target::User(id)).await })).await?;
     cx.reply(&gone)
 }
 
 async fn ban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    changed(cx, key, id, |user, _| Ok(rules::ban(user))).await
+    changed_and(cx, key, id, |user, _| Ok(rules::ban(user)), Sessions::End).await
 }
 
 async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
@@ -222,9 +212,10 @@ async fn set_compromised(
     cx: Cx,
     key: SecretKey,
     Path(id): Path<UserId>,
-    Input(_): Input<SetCompromised>,
+    Input(input): Input<SetCompromised>,
 ) -> Answer {
-    changed(cx, key, id, |user, _| factors::set_compromised(user, true)).await
+    let sessions = Sessions::end_if(input.revoke_all_sessions == Some(true));
+    changed_and(cx, key, id, |user, _| factors::set_compromised(user, true), sessions).await
 }
 
 async fn unset_compromised(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
@@ -232,36 +223,36 @@ async fn unset_compromised(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> An
 }
 
 async fn ban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
-    change_many(cx, key, input, rules::ban).await
+    change_many(cx, key, input, rules::ban, Sessions::End).await
 }
 
 async fn unban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
-    change_many(cx, key, input, rules::unban).await
+    change_many(cx, key, input, rules::unban, Sessions::Stay).await
 }
 
 async fn remove_password(
     cx: Cx,
     key: SecretKey,
     Path(id): Path<UserId>,
-    Input(_): Input<RemovePassword>,
+    Input(input): Input<RemovePassword>,
 ) -> Answer {
-    let scene = Scene::new(&cx, &key);
-    let user = change_credentials(&cx, scene.clone(), id, factors::without_password).await?;
+    let (scene, sessions) = (Scene::new(&cx, &key), Sessions::end_if(input.sign_out_of_other_sessions));
+    let user = change_credentials(&cx, scene.clone(), id, factors::without_password, sessions).await?;
     cx.reply(&view::user(&user, scene.lens()))
 }
 
 async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa).await?;
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp).await?;
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes).await?;
+    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
@@ -333,7 +324,7 @@ async fn consume_code(
             Error::param(Code::TotpIncorrectCode, "code").saying("Another code was used at the same moment.")
         );
     }
-    let after = Credentials { password: held.password, ..after };
+    let after = Credentials { password: held.password, totp_pending: held.totp_pending, ..after };
     let (sql, params) = credentials::save(&act.instance, &user.id, &after, &act.master)?;
     tx.run(&[sql], &params).await?;
     if after.backup_codes.is_empty() && user.backup_code_enabled {
@@ -433,14 +424,28 @@ async fn changed<R>(cx: Cx, key: SecretKey, id: UserId, rule: R) -> Answer
 where
     R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
 {
+    changed_and(cx, key, id, rule, Sessions::Stay).await
+}
+
+/// The same, with what it means for the user's sessions.
+async fn changed_and<R>(cx: Cx, key: SecretKey, id: UserId, rule: R, sessions: Sessions) -> Answer
+where
+    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+{
     let scene = Scene::new(&cx, &key);
-    let user = change(&cx, scene.clone(), Target::User(id), rule).await?;
+    let user = change_and(&cx, scene.clone(), Target::User(id), rule, sessions).await?;
     cx.reply(&view::user(&user, scene.lens()))
 }
 
 /// Changes several users, all or none. They are locked in the order of their ids, so that two calls
-/// never wait for each other.
-async fn change_many(cx: Cx, key: SecretKey, input: UserIds, rule: fn(User) -> User) -> Answer {
+/// never wait for each other; and all of them before any session.
+async fn change_many(
+    cx: Cx,
+    key: SecretKey,
+    input: UserIds,
+    rule: fn(User) -> User,
+    sessions: Sessions,
+) -> Answer {
     let parse = |text: &String| Id::parse(text).ok_or_else(|| Error::not_found("user", text));
     let ids: Vec<UserId> = input.user_ids.iter().map(parse).collect::<Result<_>>()?;
     let mut ordered = ids.clone();
@@ -457,6 +462,9 @@ async fn change_many(cx: Cx, key: SecretKey, input: UserIds, rule: fn(User) -> U
                     let after = rule(before.clone());
                     users.push(inner.save(tx, &before, after).await?);
                 }
+                for user in &users {
+                    sessions.settle(tx, &inner.act, &user.id).await?;
+                }
                 Ok(users)
             })
         })
@@ -471,19 +479,19 @@ async fn change_credentials(
     scene: Scene,
     id: UserId,
     rule: fn(User, Credentials) -> (User, Credentials),
+    sessions: Sessions,
 ) -> Result<User> {
-    cx.write(move |tx| {
+    let told = move |user: User, held: Credentials| {
+        let (user, left) = rule(user, held);
+        Ok((user, left, ()))
+    };
+    let target = Target::User(id);
+    let changed = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
-            let before = Target::User(id).lock(tx, act).await?;
-            let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
-            let (after, left) = rule(before.clone(), held.clone());
-            if left != held {
-                let (sql, params) = credentials::save(&act.instance, &before.id, &left, &act.master)?;
-                tx.run(&[sql], &params).await?;
-            }
-            scene.save(tx, &before, after).await
+            let (user, ()) = change::with_secrets(tx, &scene, &target, told).await?;
+            sessions.settle(tx, &scene.act, &user.id).await?;
+            Ok(user)
         })
-    })
-    .await
+    });
+    changed.await
 }

@@ -6,12 +6,15 @@ use latchkey_base::kinds::{IdentificationId, UserId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::Tx;
 
+use super::credentials::{self, Credentials};
 use super::model::{Kind, User};
 use super::{store, view};
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
 use crate::events::Event;
 use crate::outbox;
+use crate::resources::sessions::ending;
+use crate::resources::sessions::model::Status;
 use crate::settings::Settings;
 
 /// How to find the user to change.
@@ -91,14 +94,74 @@ pub async fn change<R>(cx: &Cx, scene: Scene, target: Target, rule: R) -> Result
 where
     R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
 {
+    change_and(cx, scene, target, rule, Sessions::Stay).await
+}
+
+/// What a change of a user means for their sessions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// They go on.
+    Stay,
+    /// They are revoked.
+    End,
+}
+
+impl Sessions {
+    /// They end if `wanted`.
+    pub fn end_if(wanted: bool) -> Sessions {
+        if wanted { Sessions::End } else { Sessions::Stay }
+    }
+
+    /// Does it. The user must be locked, and every other user that will be.
+    pub async fn settle(self, tx: &mut Tx, act: &Act, user: &UserId) -> Result<()> {
+        match self {
+            Sessions::Stay => Ok(()),
+            Sessions::End => ending::end_all_of_user(tx, act, user, None, Status::Revoked).await,
+        }
+    }
+}
+
+/// Changes a user by a pure rule, and their sessions with them.
+pub async fn change_and<R>(cx: &Cx, scene: Scene, target: Target, rule: R, sessions: Sessions) -> Result<User>
+where
+    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+{
     let outcome = cx.write(move |tx| {
         Box::pin(async move {
             let before = target.lock(tx, &scene.act).await?;
             let after = rule(before.clone(), &scene)?;
-            scene.save(tx, &before, after).await
+            let after = scene.save(tx, &before, after).await?;
+            sessions.settle(tx, &scene.act, &after.id).await?;
+            Ok(after)
         })
     });
     outcome.await
+}
+
+/// Changes a user together with their credentials, by a rule that also says what to tell.
+pub async fn with_secrets<R, T>(tx: &mut Tx, scene: &Scene, target: &Target, rule: R) -> Result<(User, T)>
+where
+    R: FnOnce(User, Credentials) -> Result<(User, Credentials, T)>,
+{
+    let act = &scene.act;
+    let before = target.lock(tx, act).await?;
+    let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
+    let (after, left, told) = rule(before.clone(), held.clone())?;
+    if left == held {
+        return Ok((scene.save(tx, &before, after).await?, told));
+    }
+    let (sql, params) = credentials::save(&act.instance, &before.id, &left, &act.master)?;
+    tx.run(&[sql], &params).await?;
+    Ok((scene.save_with_secrets(tx, &before, after).await?, told))
+}
+
+/// Deletes a user with all that belongs to them.
+pub async fn delete(tx: &mut Tx, act: &Act, target: &Target) -> Result<()> {
+    let user = target.lock(tx, act).await?;
+    Sessions::End.settle(tx, act, &user.id).await?;
+    store::delete(tx, &act.instance, &user.id).await?;
+    let event = view::DeletedView { external_id: user.external_id, ..view::deleted("user", &user.id) };
+    outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event).await
 }
 
 /// What follows from a change: when second factors came or went.

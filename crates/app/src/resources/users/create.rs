@@ -50,7 +50,7 @@ fn given(input: &CreateUser) -> Given<'_> {
 }
 
 /// Everything that is written for a new user, sent together.
-fn statements(scene: &Scene, user: &User, held: Option<Credentials>) -> Result<Vec<Statement>> {
+pub fn statements(scene: &Scene, user: &User, held: Option<Credentials>) -> Result<Vec<Statement>> {
     let act = &scene.act;
     let mut statements = store::insert(user)?;
     if let Some(held) = held {

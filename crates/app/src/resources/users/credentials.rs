@@ -33,6 +33,8 @@ pub struct Credentials {
     pub totp_secret: Option<Vec<u8>>,
     /// The time step of the last accepted code; older ones are refused.
     pub totp_last_step: Option<i64>,
+    /// The secret of an authenticator app that is being set up: nothing is proven with it yet.
+    pub totp_pending: Option<Vec<u8>>,
     /// Unused backup codes, plain or as bcrypt digests. Sealed at rest.
     pub backup_codes: Vec<String>,
 }
@@ -60,6 +62,7 @@ enum NewPassword {
 }
 
 /// The fields of a request that concern credentials.
+#[derive(Default)]
 pub struct Given<'a> {
     /// Password in plain text.
     pub password: Option<&'a Secret>,
@@ -116,11 +119,11 @@ pub fn read(given: Given<'_>, attributes: &Attributes, problems: &mut Vec<Proble
 
 /// What was given though the instance does not use it. Clearing it is always allowed.
 fn switched_off(given: &Given<'_>, attributes: &Attributes) -> Vec<Problem> {
-    let fields: [(bool, Attribute, &str); 4] = [
-        (given.password.is_some(), attributes.password, "password"),
-        (given.password_digest.is_some(), attributes.password, "password_digest"),
-        (given.totp_secret.flatten().is_some(), attributes.authenticator_app, "totp_secret"),
-        (given.backup_codes.is_some_and(|codes| !codes.is_empty()), attributes.backup_code, "backup_codes"),
+    let fields: [(bool, &Attribute, &str); 4] = [
+        (given.password.is_some(), &attributes.password, "password"),
+        (given.password_digest.is_some(), &attributes.password, "password_digest"),
+        (given.totp_secret.flatten().is_some(), &attributes.authenticator_app, "totp_secret"),
+        (given.backup_codes.is_some_and(|codes| !codes.is_empty()), &attributes.backup_code, "backup_codes"),
     ];
     let off = fields.into_iter().filter(|(is_given, attribute, _)| *is_given && !attribute.enabled);
     off.map(|(_, _, param)| disabled(param)).collect()
@@ -285,8 +288,8 @@ fn weakness(weakness: Weakness) -> Problem {
     }
 }
 
-const SELECT: &str = "SELECT password_digest, password_hasher, totp_secret_sealed, totp_last_step, backup_codes_sealed FROM credentials \
-     WHERE instance_id = $1 AND user_id = $2";
+const SELECT: &str = "SELECT password_digest, password_hasher, totp_secret_sealed, totp_last_step, backup_codes_sealed, \
+     totp_pending_sealed FROM credentials WHERE instance_id = $1 AND user_id = $2";
 
 /// The credentials of a user; none is the same as empty ones.
 pub async fn find(
@@ -320,6 +323,7 @@ pub fn save(
     let seal =
         |what: &str, plain: &[u8]| master.seal(&format!("{what}:{user}"), plain).map_err(Error::internal);
     let totp = credentials.totp_secret.as_ref().map(|secret| seal("totp", secret)).transpose()?;
+    let pending = credentials.totp_pending.as_ref().map(|secret| seal("totp_pending", secret)).transpose()?;
     let codes = match credentials.backup_codes.is_empty() {
         true => None,
         false => Some(seal(
@@ -328,11 +332,11 @@ pub fn save(
         )?),
     };
     let sql = "INSERT INTO credentials \
-         (instance_id, user_id, password_digest, password_hasher, totp_secret_sealed, totp_last_step, backup_codes_sealed) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (instance_id, user_id) DO UPDATE SET \
+         (instance_id, user_id, password_digest, password_hasher, totp_secret_sealed, totp_last_step, backup_codes_sealed, \
+         totp_pending_sealed) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT (instance_id, user_id) DO UPDATE SET \
          password_digest = excluded.password_digest, password_hasher = excluded.password_hasher, \
          totp_secret_sealed = excluded.totp_secret_sealed, totp_last_step = excluded.totp_last_step, \
-         backup_codes_sealed = excluded.backup_codes_sealed";
+         backup_codes_sealed = excluded.backup_codes_sealed, totp_pending_sealed = excluded.totp_pending_sealed";
     let params = vec![
         instance.into(),
         user.into(),
@@ -341,6 +345,7 @@ pub fn save(
         totp.into(),
         credentials.totp_last_step.into(),
         codes.into(),
+        pending.into(),
     ];
     Ok((sql, params))
 }
@@ -374,6 +379,7 @@ struct Sealed {
     totp_secret: Option<Vec<u8>>,
     totp_last_step: Option<i64>,
     backup_codes: Option<Vec<u8>>,
+    totp_pending: Option<Vec<u8>>,
 }
 
 fn read_row(row: &Row<'_>) -> Result<Sealed, DbError> {
@@ -383,6 +389,7 @@ fn read_row(row: &Row<'_>) -> Result<Sealed, DbError> {
         totp_secret: row.maybe_bytes(2)?,
         totp_last_step: row.maybe_int(3)?,
         backup_codes: row.maybe_bytes(4)?,
+        totp_pending: row.maybe_bytes(5)?,
     })
 }
 
@@ -395,6 +402,7 @@ fn open(sealed: Sealed, user: &UserId, master: &MasterKey) -> Result<Credentials
         password: sealed.password,
         totp_secret: sealed.totp_secret.map(|secret| open("totp", secret)).transpose()?,
         totp_last_step: sealed.totp_last_step,
+        totp_pending: sealed.totp_pending.map(|secret| open("totp_pending", secret)).transpose()?,
         backup_codes: codes
             .map(|codes| serde_json::from_slice(&codes).map_err(Error::internal))
             .transpose()?

@@ -6,8 +6,11 @@ use latchkey_base::kinds::{
     ExternalAccountId, IdentificationId, ImageId, InstanceId, TrustedDeviceId, UserId,
 };
 use latchkey_base::text::fold;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
+
+use crate::resources::challenges::model::Challenge;
 
 /// A user, as stored. What is absent or empty is left out of the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -103,6 +106,9 @@ pub struct Contact {
     /// How it was verified; absent while it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verification: Option<Verification>,
+    /// The proof the user was last asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub challenge: Option<Challenge>,
     /// Connected accounts that vouch for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked_to: Vec<Link>,
@@ -123,16 +129,49 @@ pub struct Verification {
     pub expire_at: Option<Time>,
 }
 
-/// What proved that an identification belongs to its user.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A way to prove who one is, or that an identification is one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(inline)]
 pub enum Strategy {
     /// The application said so.
     Admin,
+    /// A one-time code kept for when nothing else is at hand.
+    BackupCode,
     /// A code sent by e-mail.
     EmailCode,
+    /// A link sent by e-mail.
+    EmailLink,
+    /// The password.
+    Password,
     /// A code sent to the phone.
     PhoneCode,
+    /// A code sent by e-mail, to choose a new password.
+    ResetPasswordEmailCode,
+    /// A code sent to the phone, to choose a new password.
+    ResetPasswordPhoneCode,
+    /// A ticket the application gave out.
+    Ticket,
+    /// A code from an authenticator app.
+    Totp,
+}
+
+impl Strategy {
+    /// The name on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Strategy::Admin => "admin",
+            Strategy::BackupCode => "backup_code",
+            Strategy::EmailCode => "email_code",
+            Strategy::EmailLink => "email_link",
+            Strategy::Password => "password",
+            Strategy::PhoneCode => "phone_code",
+            Strategy::ResetPasswordEmailCode => "reset_password_email_code",
+            Strategy::ResetPasswordPhoneCode => "reset_password_phone_code",
+            Strategy::Ticket => "ticket",
+            Strategy::Totp => "totp",
+        }
+    }
 }
 
 /// A connected account an identification is linked to.
@@ -275,6 +314,16 @@ impl User {
     pub fn has_second_factor(&self) -> bool {
         self.totp_enabled
             || self.phone_numbers.all.iter().any(|phone| phone.second_factor != SecondFactor::None)
+    }
+
+    /// What the user is best known by: the primary address, else the number, the username or a wallet.
+    pub fn identifier(&self) -> Option<&str> {
+        let contacts = [&self.email_addresses, &self.phone_numbers];
+        let mut primary = contacts.into_iter().filter_map(|contacts| contacts.primary());
+        let primary = primary.next().map(|contact| contact.value.as_str());
+        let username = || self.username.as_ref().map(|username| username.value.as_str());
+        let wallet = || self.web3_wallets.primary().map(|contact| contact.value.as_str());
+        primary.or_else(username).or_else(wallet)
     }
 
     /// How many identifications of any kind there are.

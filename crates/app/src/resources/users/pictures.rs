@@ -10,6 +10,7 @@ use latchkey_web::input::{EXCESS, Path, is_content_type};
 use latchkey_web::reply::Failure;
 
 use super::change::{Scene, Target};
+use super::model::User;
 use super::{rules, view};
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
@@ -24,43 +25,49 @@ pub async fn set(
     request: Request,
 ) -> Result<Response, Failure> {
     let upload = file(request).await?;
-    let picture = cx.app.slow.run(move || latchkey_images::normalise(&upload)).await?.map_err(refusal)?;
     let scene = Scene::new(&cx, &key);
-    let (target, inner) = (Target::User(id), scene.clone());
-    let user = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let before = target.lock(tx, &inner.act).await?;
-                let image = ImageId::new(inner.act.now, &*inner.act.rng);
-                let Act { instance, now, .. } = &inner.act;
-                images::store::delete_all(tx, instance, &before.id).await?;
-                images::store::insert(tx, instance, &before.id, &image, &picture, *now).await?;
-                let after = rules::set_image(before.clone(), Some(image));
-                inner.save(tx, &before, after).await
-            })
-        })
-        .await?;
+    let user = put(&cx, scene.clone(), Target::User(id), upload).await?;
     cx.reply(&view::user(&user, scene.lens()))
 }
 
 /// `DeleteUserProfileImage`
 pub async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Result<Response, Failure> {
     let scene = Scene::new(&cx, &key);
-    let (target, inner) = (Target::User(id), scene.clone());
-    let user = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let before = target.lock(tx, &inner.act).await?;
-                images::store::delete_all(tx, &inner.act.instance, &before.id).await?;
-                inner.save(tx, &before, rules::set_image(before.clone(), None)).await
-            })
-        })
-        .await?;
+    let user = take_away(&cx, scene.clone(), Target::User(id)).await?;
     cx.reply(&view::user(&user, scene.lens()))
 }
 
+/// Gives a user an uploaded picture in place of the one they have.
+pub async fn put(cx: &Cx, scene: Scene, target: Target, upload: Vec<u8>) -> Result<User> {
+    let picture = cx.app.slow.run(move || latchkey_images::normalise(&upload)).await?.map_err(refusal)?;
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = target.lock(tx, &scene.act).await?;
+            let image = ImageId::new(scene.act.now, &*scene.act.rng);
+            let Act { instance, now, .. } = &scene.act;
+            images::store::delete_all(tx, instance, &before.id).await?;
+            images::store::insert(tx, instance, &before.id, &image, &picture, *now).await?;
+            let after = rules::set_image(before.clone(), Some(image));
+            scene.save(tx, &before, after).await
+        })
+    });
+    written.await
+}
+
+/// Takes a user's picture away.
+pub async fn take_away(cx: &Cx, scene: Scene, target: Target) -> Result<User> {
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = target.lock(tx, &scene.act).await?;
+            images::store::delete_all(tx, &scene.act.instance, &before.id).await?;
+            scene.save(tx, &before, rules::set_image(before.clone(), None)).await
+        })
+    });
+    written.await
+}
+
 /// The bytes of the part `file`.
-async fn file(request: Request) -> Result<Vec<u8>> {
+pub async fn file(request: Request) -> Result<Vec<u8>> {
     if !is_content_type(request.headers(), "multipart/form-data") {
         return Err(Error::new(Code::UnsupportedContentType)
             .saying("Send the picture as `multipart/form-data`, in a part named `file`."));

@@ -42,17 +42,17 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
     let email_statuses = statuses(&input.email_address_identification_status);
     let phone_statuses = statuses(&input.phone_number_identification_status);
     let contacts =
-        |kind, values: &[String], statuses: &[Status], attribute: Attribute, problems: &mut Vec<Problem>| {
+        |kind, values: &[String], statuses: &[Status], attribute: &Attribute, problems: &mut Vec<Problem>| {
             if !values.is_empty() && !attribute.enabled {
                 problems.push(disabled(Kind::name(kind)));
             }
             new_contacts(kind, values, statuses, now, rng, problems)
         };
     let email_addresses =
-        contacts(Kind::Email, &input.email_address, &email_statuses, attributes.email_address, problems);
+        contacts(Kind::Email, &input.email_address, &email_statuses, &attributes.email_address, problems);
     let phone_numbers =
-        contacts(Kind::Phone, &input.phone_number, &phone_statuses, attributes.phone_number, problems);
-    let web3_wallets = contacts(Kind::Wallet, &input.web3_wallet, &[], attributes.web3_wallet, problems);
+        contacts(Kind::Phone, &input.phone_number, &phone_statuses, &attributes.phone_number, problems);
+    let web3_wallets = contacts(Kind::Wallet, &input.web3_wallet, &[], &attributes.web3_wallet, problems);
     let username = given(&input.username).map(|name| username(name, settings, now, rng, problems));
     check_texts(&input.external_id, &input.first_name, &input.last_name, &input.locale, problems);
     let created_at = past("created_at", &input.created_at, now, problems).unwrap_or(now);
@@ -132,7 +132,7 @@ fn missing(input: &CreateUser, user: &User, settings: &Settings) -> Option<Probl
     );
     require(needs_identifiers && attributes.username.required, user.username.is_some(), "username");
     // Whoever has but a username can only sign in with a password, so that cannot be skipped.
-    let is_only_way = ![attributes.email_address, attributes.phone_number, attributes.web3_wallet]
+    let is_only_way = ![&attributes.email_address, &attributes.phone_number, &attributes.web3_wallet]
         .iter()
         .any(|attribute| attribute.enabled);
     let needs_password = is_only_way || input.skip_password_requirement != Some(true);

@@ -59,6 +59,30 @@ pub async fn lock_by_identification(
     Ok(tx.lock(&[SELECT, BY_IDENTIFICATION], &[instance.into(), id.into(), kind.name().into()], read).await?)
 }
 
+const BY_IDENTIFICATION_VALUE: &str = " WHERE instance_id = $1 AND id = (SELECT user_id FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '')";
+
+/// The user who holds an identifier, verified or reserved, in whatever case it is written.
+pub async fn find_by_identifier(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    kind: &str,
+    value: &str,
+) -> Result<Option<User>> {
+    let params = [instance.into(), kind.into(), fold(value).into()];
+    Ok(tx.maybe(&[SELECT, BY_IDENTIFICATION_VALUE], &params, read).await?)
+}
+
+/// The user who holds an identifier, to change them.
+pub async fn lock_by_identifier(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    kind: &str,
+    value: &str,
+) -> Result<Option<User>> {
+    let params = [instance.into(), kind.into(), fold(value).into()];
+    Ok(tx.lock(&[SELECT, BY_IDENTIFICATION_VALUE], &params, read).await?)
+}
+
 /// When a user was created, for a cursor.
 pub async fn created_at(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Option<Time>> {
     let sql = "SELECT created_at FROM users WHERE instance_id = $1 AND id = $2";
@@ -119,6 +143,14 @@ pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
 /// Whether somebody else holds this identifier, verified or reserved.
 pub async fn is_taken(tx: &mut Tx, user: &User, kind: Kind, value: &str) -> Result<bool> {
     is_held_by_another(tx, user, kind.name(), fold(value)).await
+}
+
+/// Whether anybody holds this identifier, verified or reserved.
+pub async fn is_held(tx: &mut Tx, instance: &InstanceId, kind: &str, value: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 \
+               AND claim = ''";
+    let params = [instance.into(), kind.into(), fold(value).into()];
+    Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
 }
 
 async fn is_held_by_another(tx: &mut Tx, user: &User, kind: &str, value_folded: String) -> Result<bool> {
@@ -199,7 +231,7 @@ pub fn read(row: &Row<'_>) -> Result<User, DbError> {
 }
 
 /// Of a broken document only the place is told: the reason would repeat what stands there, in the log.
-fn read_document(instance: &InstanceId, document: &str) -> Result<User, DbError> {
+pub fn read_document(instance: &InstanceId, document: &str) -> Result<User, DbError> {
     let mut user: User = serde_json::from_str(document).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         DbError::Failed(format!("a user's document is broken at line {line}, column {column}").into())

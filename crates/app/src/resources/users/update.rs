@@ -15,7 +15,7 @@ use latchkey_web::shape::Shapes;
 use latchkey_web::version::Version;
 use serde_json::{Map, Value};
 
-use super::change::{Scene, Target};
+use super::change::{Scene, Sessions, Target};
 use super::create::{explain, identifiers};
 use super::credentials::{self, Change, Given};
 use super::input::{METADATA_FIELDS, Metadata, UpdateUser};
@@ -94,7 +94,8 @@ fn given(input: &UpdateUser) -> Given<'_> {
     }
 }
 
-async fn write(
+/// Writes what is to be changed of a user.
+pub async fn write(
     tx: &mut Tx,
     scene: Scene,
     id: UserId,
@@ -117,10 +118,13 @@ async fn write(
     if input.notify_primary_email_address_changed == Some(true) {
         notify_previous_primary(tx, act, &before, &after).await?;
     }
-    match change.is_some() && write_credentials(tx, act, &before.id, change).await? {
-        true => scene.save_with_secrets(tx, &before, after).await,
-        false => scene.save(tx, &before, after).await,
-    }
+    let after = match change.is_some() && write_credentials(tx, act, &before.id, change).await? {
+        true => scene.save_with_secrets(tx, &before, after).await?,
+        false => scene.save(tx, &before, after).await?,
+    };
+    let sessions = Sessions::end_if(input.sign_out_of_other_sessions == Some(true));
+    sessions.settle(tx, act, &after.id).await?;
+    Ok(after)
 }
 
 /// Applies a change to the credentials, and says whether they are others now.
@@ -136,7 +140,7 @@ async fn write_credentials(tx: &mut Tx, act: &Act, id: &UserId, change: Change) 
 }
 
 /// Finds out which identifier was taken; only a username or an external id can collide here.
-async fn explain_update(cx: &Cx, error: Error, current: User) -> Error {
+pub async fn explain_update(cx: &Cx, error: Error, current: User) -> Error {
     match latchkey_db::unique_violation(&error) {
         Some(column) if column.starts_with("identifications.") => {
             crate::resources::identifications::rules::taken_problem("username").into()

@@ -24,9 +24,29 @@ pub struct Lens<'a> {
     pub api_url: &'a str,
 }
 
+/// A user as backends see them.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "User")]
 pub struct UserView<'a> {
+    #[serde(flatten)]
+    shared: SharedView<'a>,
+    #[schemars(with = "Map<String, Value>")]
+    private_metadata: &'a RawValue,
+}
+
+/// A user as they see themselves.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FrontendUser")]
+pub struct FrontendUserView<'a> {
+    #[serde(flatten)]
+    shared: SharedView<'a>,
+    deprovisioned: bool,
+    organization_memberships: Vec<Map<String, Value>>,
+}
+
+/// What both see.
+#[derive(Serialize, JsonSchema)]
+struct SharedView<'a> {
     id: &'a UserId,
     object: UserObject,
     username: Option<&'a str>,
@@ -54,8 +74,6 @@ pub struct UserView<'a> {
     password_last_updated_at: Option<Time>,
     #[schemars(with = "Map<String, Value>")]
     public_metadata: &'a RawValue,
-    #[schemars(with = "Map<String, Value>")]
-    private_metadata: &'a RawValue,
     #[schemars(with = "Map<String, Value>")]
     unsafe_metadata: &'a RawValue,
     external_id: Option<&'a str>,
@@ -97,11 +115,23 @@ object!(TotalCountObject, "total_count");
 object!(OauthAccessTokenObject, "oauth_access_token");
 
 pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
+    UserView { shared: shared(user, lens), private_metadata: &user.private_metadata }
+}
+
+pub fn frontend<'a>(user: &'a User, lens: Lens<'_>) -> FrontendUserView<'a> {
+    FrontendUserView {
+        shared: shared(user, lens),
+        deprovisioned: false,
+        organization_memberships: Vec::new(),
+    }
+}
+
+fn shared<'a>(user: &'a User, lens: Lens<'_>) -> SharedView<'a> {
     let image_url = image_url(user, lens.api_url);
     let lockout = &lens.settings.lockout;
     let is_locked = user.is_locked(lens.now);
     let lock_ends = user.lock.as_ref().and_then(|lock| lock.until).filter(|_| is_locked);
-    UserView {
+    SharedView {
         id: &user.id,
         object: UserObject::It,
         username: user.username.as_ref().map(|username| username.value.as_str()),
@@ -118,16 +148,15 @@ pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
         two_factor_enabled: user.has_second_factor(),
         totp_enabled: user.totp_enabled,
         backup_code_enabled: user.backup_code_enabled,
-        email_addresses: user.email_addresses.all.iter().map(contact::email_address).collect(),
-        phone_numbers: user.phone_numbers.all.iter().map(contact::phone_number).collect(),
-        web3_wallets: user.web3_wallets.all.iter().map(contact::wallet).collect(),
+        email_addresses: user.email_addresses.all.iter().map(|held| contact::email_address(held, lens.now)).collect(),
+        phone_numbers: user.phone_numbers.all.iter().map(|held| contact::phone_number(held, lens.now)).collect(),
+        web3_wallets: user.web3_wallets.all.iter().map(|held| contact::wallet(held, lens.now)).collect(),
         passkeys: user.passkeys.iter().map(passkey).collect(),
         external_accounts: user.external_accounts.iter().map(external_account).collect(),
         saml_accounts: Vec::new(),
         enterprise_accounts: Vec::new(),
         password_last_updated_at: user.password.as_ref().map(|password| password.updated_at),
         public_metadata: &user.public_metadata,
-        private_metadata: &user.private_metadata,
         unsafe_metadata: &user.unsafe_metadata,
         external_id: user.external_id.as_deref(),
         last_sign_in_at: user.last_sign_in_at,
@@ -162,7 +191,7 @@ impl DivCeilThousand for i64 {
 }
 
 /// The uploaded picture, or a drawn one with the user's initials.
-fn image_url(user: &User, api_url: &str) -> String {
+pub fn image_url(user: &User, api_url: &str) -> String {
     if let Some(image) = &user.image {
         return format!("{api_url}/images/{}/{image}", user.instance);
     }
@@ -171,6 +200,38 @@ fn image_url(user: &User, api_url: &str) -> String {
             format!("{api_url}/images/default/{}?initials={}", user.id, URL_SAFE_NO_PAD.encode(initials))
         }
         None => format!("{api_url}/images/default/{}", user.id),
+    }
+}
+
+/// What others may see of a user.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PublicUserData")]
+pub struct PublicUserView<'a> {
+    user_id: &'a UserId,
+    first_name: Option<&'a str>,
+    last_name: Option<&'a str>,
+    image_url: String,
+    has_image: bool,
+    identifier: &'a str,
+    username: Option<&'a str>,
+    banned: bool,
+    deprovisioned: bool,
+    profile_image_url: String,
+}
+
+pub fn public<'a>(user: &'a User, lens: Lens<'_>) -> PublicUserView<'a> {
+    let image_url = image_url(user, lens.api_url);
+    PublicUserView {
+        user_id: &user.id,
+        first_name: user.first_name.as_deref(),
+        last_name: user.last_name.as_deref(),
+        profile_image_url: image_url.clone(),
+        image_url,
+        has_image: user.image.is_some(),
+        identifier: user.identifier().unwrap_or_default(),
+        username: user.username.as_ref().map(|username| username.value.as_str()),
+        banned: user.banned,
+        deprovisioned: false,
     }
 }
 

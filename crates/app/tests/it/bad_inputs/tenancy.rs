@@ -144,6 +144,8 @@ async fn deleting_a_user_leaves_nothing_behind_and_frees_the_identifiers() {
     let empty = rows_without_history(t.everything().await);
     let person = t.person(&t.tenant, 1).await;
     t.delete(&format!("/v1/users/{}", person.user)).await.ok();
+    // It belongs to the instance, not to the user.
+    t.delete(&format!("/v1/jwt_templates/{}", person.jwt_template)).await.ok();
     assert_eq!(rows_without_history(t.everything().await), empty);
     t.person(&t.tenant, 1).await;
 }

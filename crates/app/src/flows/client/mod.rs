@@ -1,0 +1,3 @@
+//! Stories of a client as a whole: it is made, shown, signed out on.
+
+pub mod frontend;

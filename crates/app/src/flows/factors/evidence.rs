@@ -1,0 +1,94 @@
+//! What somebody shows, examined before the transaction: passwords and imported backup codes are slow.
+
+use latchkey_base::kinds::{InstanceId, UserId};
+use latchkey_base::rng;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result, Time};
+
+use crate::cx::Cx;
+use crate::resources::users::credentials::{self, StoredPassword};
+use crate::resources::users::factors::{backup_code_fits, needs_upgrade, password_fits};
+use crate::resources::users::model::{Strategy, User};
+
+/// What somebody shows.
+pub struct Shown {
+    /// For which factor.
+    pub strategy: Strategy,
+    /// A code, for factors that have one.
+    pub code: Option<Secret>,
+    /// The password.
+    pub password: Option<Secret>,
+}
+
+/// What somebody showed, as far as it can be judged outside of the transaction.
+pub enum Evidence {
+    /// A password.
+    Password {
+        /// Whether it fits the digest.
+        fits: bool,
+        /// Whose password it was compared with, and since when they have it; if that is not so any more, this
+        /// is worth nothing.
+        of: Option<(UserId, Time)>,
+        /// The old digest and a new one, if the old one is out of date.
+        upgrade: Option<(StoredPassword, String)>,
+    },
+    /// A backup code: the stored one it fits, if any.
+    BackupCode(Option<String>),
+    /// A code of an authenticator app.
+    Totp(Secret),
+    /// A code that was sent.
+    Code(Secret),
+}
+
+/// Examines what was shown. Without a user, or without what it is compared with, nothing fits, and it takes
+/// as long.
+pub async fn examine(cx: &Cx, user: Option<&User>, shown: Shown) -> Result<Evidence> {
+    let missing = |param: &str| Error::param(Code::FormParamMissing, param);
+    match shown.strategy {
+        Strategy::Password => password(cx, user, shown.password.ok_or_else(|| missing("password"))?).await,
+        Strategy::BackupCode => backup_code(cx, user, shown.code.ok_or_else(|| missing("code"))?).await,
+        Strategy::Totp => Ok(Evidence::Totp(shown.code.ok_or_else(|| missing("code"))?)),
+        Strategy::EmailCode
+        | Strategy::PhoneCode
+        | Strategy::ResetPasswordEmailCode
+        | Strategy::ResetPasswordPhoneCode => Ok(Evidence::Code(shown.code.ok_or_else(|| missing("code"))?)),
+        Strategy::Admin | Strategy::EmailLink | Strategy::Ticket => {
+            Err(Error::param(Code::VerificationStrategyInvalid, "strategy"))
+        }
+    }
+}
+
+async fn password(cx: &Cx, user: Option<&User>, password: Secret) -> Result<Evidence> {
+    // Nobody is looked up as well, so that it takes as long.
+    let nobody = || (InstanceId::unset(), UserId::new(cx.now, &*cx.app.rng));
+    let (instance, id) = user.map_or_else(nobody, |user| (user.instance.clone(), user.id.clone()));
+    let mut tx = cx.app.db.read().await?;
+    let stored = credentials::find(&mut tx, &instance, &id, &cx.app.master).await?.password;
+    drop(tx);
+    let of = user.and_then(|user| Some((user.id.clone(), user.password.as_ref()?.updated_at)));
+    let salt = rng::bytes(&*cx.app.rng);
+    let work = move || match stored {
+        Some(stored) => {
+            let fits = password_fits(&stored, &password);
+            let is_old = fits && needs_upgrade(&stored);
+            let upgrade = is_old.then(|| (stored, latchkey_passwords::hash(password.expose(), salt)));
+            (fits, upgrade)
+        }
+        None => {
+            // The digest goes nowhere; making it is what takes the time.
+            let _ = latchkey_passwords::hash(password.expose(), salt);
+            (false, None)
+        }
+    };
+    let (fits, upgrade) = cx.app.slow.run(work).await?;
+    Ok(Evidence::Password { fits, of, upgrade })
+}
+
+async fn backup_code(cx: &Cx, user: Option<&User>, code: Secret) -> Result<Evidence> {
+    let Some(user) = user else { return Ok(Evidence::BackupCode(None)) };
+    let mut tx = cx.app.db.read().await?;
+    let codes = credentials::find(&mut tx, &user.instance, &user.id, &cx.app.master).await?.backup_codes;
+    drop(tx);
+    let work = move || codes.into_iter().find(|stored| backup_code_fits(stored, code.expose()));
+    Ok(Evidence::BackupCode(cx.app.slow.run(work).await?))
+}

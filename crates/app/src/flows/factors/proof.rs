@@ -1,0 +1,195 @@
+//! Proving a factor, inside the transaction: what was right is used up, what was wrong is counted.
+
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+use latchkey_jose::totp::verify_totp;
+
+use super::evidence::Evidence;
+use super::rules;
+use crate::resources::challenges::model::Challenge;
+use crate::resources::challenges::rules as challenges;
+use crate::resources::identifications::rules as identifications;
+use crate::resources::users::change::Scene;
+use crate::resources::users::credentials::{self, Credentials};
+use crate::resources::users::model::{Kind, Strategy, User, Verification};
+use crate::resources::users::store as users;
+
+/// What came of it.
+pub struct Proof {
+    /// The user, saved.
+    pub user: User,
+    /// The challenge as it stands now, to be saved with the attempt it belongs to.
+    pub challenge: Challenge,
+    /// Why it was refused, if it was. It counts nevertheless, so the transaction must go through.
+    pub refusal: Option<Error>,
+}
+
+/// Proves a factor of a user, who must be locked and must have it. `challenge` is the one under way, if any.
+pub async fn prove(
+    tx: &mut Tx,
+    scene: &Scene,
+    user: User,
+    strategy: Strategy,
+    challenge: Option<&Challenge>,
+    evidence: Evidence,
+) -> Result<Proof> {
+    rules::check_open(&user, scene.act.now)?;
+    match evidence {
+        Evidence::Password { fits, of, upgrade } => {
+            let held = user.password.as_ref().map(|password| (user.id.clone(), password.updated_at));
+            let is_right = fits && held == of;
+            if is_right && user.password.as_ref().is_some_and(|password| password.compromised) {
+                // Right, but worth nothing any more, and no failure of whoever typed it.
+                let challenge =
+                    challenge.cloned().unwrap_or_else(|| Challenge::missed(strategy, 0, scene.act.now));
+                let refusal = Some(Error::param(Code::FormPasswordCompromised, "password"));
+                return Ok(Proof { user, challenge, refusal });
+            }
+            if let Some((old, digest)) = upgrade.filter(|_| is_right) {
+                credentials::upgrade(tx, &scene.act.instance, &user.id, &old, digest).await?;
+            }
+            let refusal = (!is_right).then(|| Error::param(Code::FormPasswordIncorrect, "password"));
+            judged(tx, scene, user, strategy, challenge, refusal).await
+        }
+        Evidence::BackupCode(found) => {
+            let refusal = use_backup_code(tx, scene, &user, found).await?;
+            let user = match refusal {
+                None => without_used_up_codes(tx, scene, user).await?,
+                Some(_) => user,
+            };
+            judged(tx, scene, user, strategy, challenge, refusal).await
+        }
+        Evidence::Totp(code) => {
+            let refusal = use_totp(tx, scene, &user, &code).await?;
+            judged(tx, scene, user, strategy, challenge, refusal).await
+        }
+        Evidence::Code(code) => {
+            let challenge = rules::sent(challenge, strategy)?;
+            try_code(tx, scene, user, challenge, &code).await
+        }
+    }
+}
+
+/// Notes the outcome of a factor that needs no sending.
+async fn judged(
+    tx: &mut Tx,
+    scene: &Scene,
+    user: User,
+    strategy: Strategy,
+    challenge: Option<&Challenge>,
+    refusal: Option<Error>,
+) -> Result<Proof> {
+    let now = scene.act.now;
+    match refusal {
+        None => Ok(Proof { user, challenge: rules::met(challenge, strategy, now), refusal: None }),
+        Some(refusal) => {
+            let challenge = rules::missed(challenge, strategy, now);
+            let (user, refusal) = count(tx, scene, user, refusal).await?;
+            Ok(Proof { user, challenge, refusal: Some(refusal) })
+        }
+    }
+}
+
+async fn try_code(
+    tx: &mut Tx,
+    scene: &Scene,
+    user: User,
+    challenge: &Challenge,
+    code: &Secret,
+) -> Result<Proof> {
+    let act = &scene.act;
+    let attempt = challenges::attempt_code(&act.master, challenge.clone(), code, act.now)?;
+    // One that is over tells nothing about the code, so trying it is no failure.
+    let is_counted = attempt.challenge.attempts > challenge.attempts;
+    let (user, refusal) = match attempt.refusal {
+        None => (verified(tx, scene, user, challenge).await?, None),
+        Some(refusal) if is_counted => {
+            let (user, refusal) = count(tx, scene, user, refusal).await?;
+            (user, Some(refusal))
+        }
+        Some(refusal) => (user, Some(refusal)),
+    };
+    Ok(Proof { user, challenge: attempt.challenge, refusal })
+}
+
+/// Whoever read a code sent to an address or number has it: one that was only reserved is verified now.
+pub async fn verified(tx: &mut Tx, scene: &Scene, user: User, challenge: &Challenge) -> Result<User> {
+    let Some(id) = &challenge.identification else { return Ok(user) };
+    let is_phone = user.phone_numbers.find(id).is_some();
+    let strategy = match challenge.strategy {
+        Strategy::ResetPasswordEmailCode => Strategy::EmailCode,
+        Strategy::ResetPasswordPhoneCode => Strategy::PhoneCode,
+        strategy => strategy,
+    };
+    let proof =
+        Verification { strategy, attempts: Some(challenge.attempts + 1), expire_at: challenge.expire_at };
+    let kind = if is_phone { Kind::Phone } else { Kind::Email };
+    let after = identifications::verified(user.clone(), kind, id, proof, scene.act.now);
+    scene.save(tx, &user, after).await
+}
+
+async fn use_totp(tx: &mut Tx, scene: &Scene, user: &User, code: &Secret) -> Result<Option<Error>> {
+    let act = &scene.act;
+    let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
+    let secret = held.totp_secret.as_deref().unwrap_or_default();
+    match verify_totp(secret, code.expose(), act.now.seconds(), held.totp_last_step) {
+        Some(step) => {
+            save(tx, scene, user, Credentials { totp_last_step: Some(step), ..held }).await?;
+            Ok(None)
+        }
+        None => Ok(Some(wrong_code())),
+    }
+}
+
+async fn use_backup_code(
+    tx: &mut Tx,
+    scene: &Scene,
+    user: &User,
+    found: Option<String>,
+) -> Result<Option<Error>> {
+    let act = &scene.act;
+    let mut held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
+    match found.filter(|found| held.backup_codes.contains(found)) {
+        Some(used) => {
+            held.backup_codes.retain(|stored| *stored != used);
+            save(tx, scene, user, held).await?;
+            Ok(None)
+        }
+        None => Ok(Some(wrong_code())),
+    }
+}
+
+async fn without_used_up_codes(tx: &mut Tx, scene: &Scene, user: User) -> Result<User> {
+    let act = &scene.act;
+    let held = credentials::find(tx, &act.instance, &user.id, &act.master).await?;
+    let after = User { backup_code_enabled: !held.backup_codes.is_empty(), ..user.clone() };
+    scene.save(tx, &user, after).await
+}
+
+async fn save(tx: &mut Tx, scene: &Scene, user: &User, held: Credentials) -> Result<()> {
+    let (sql, params) = credentials::save(&scene.act.instance, &user.id, &held, &scene.act.master)?;
+    tx.run(&[sql], &params).await?;
+    Ok(())
+}
+
+fn wrong_code() -> Error {
+    Error::param(Code::FormCodeIncorrect, "code")
+}
+
+/// Counts a failure. The one that locks the user says so, to them and to the application.
+async fn count(tx: &mut Tx, scene: &Scene, user: User, refusal: Error) -> Result<(User, Error)> {
+    let now = scene.act.now;
+    let counted = rules::count_failure(user.clone(), &scene.settings.lockout, now);
+    match counted.is_locked {
+        true => {
+            let user = scene.save(tx, &user, counted.user).await?;
+            let refusal = rules::locked(&user, now);
+            Ok((user, refusal))
+        }
+        false => {
+            users::save(tx, &user, &counted.user).await?;
+            Ok((counted.user, refusal))
+        }
+    }
+}

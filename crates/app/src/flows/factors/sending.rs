@@ -1,0 +1,74 @@
+//! Sending the code or the link of a factor.
+
+use latchkey_base::kinds::UserId;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+
+use crate::cx::Act;
+use crate::messages;
+use crate::outbox;
+use crate::resources::challenges::model::Challenge;
+use crate::resources::challenges::rules::{self as challenges, Prepared, Target};
+use crate::resources::factors::model::Factor;
+use crate::resources::users::model::Strategy;
+
+/// What is to be sent.
+pub struct Sending<'a> {
+    /// The factor, which must be one with a recipient.
+    pub factor: &'a Factor,
+    /// Whose it is, if there is an account.
+    pub user: Option<&'a UserId>,
+    /// The challenge it takes the place of.
+    pub previous: Option<&'a Challenge>,
+    /// What a link leads back to.
+    pub link: Option<Link<'a>>,
+    /// Whether anything is sent at all: nothing is, to those who must not learn that they have no account.
+    pub is_delivered: bool,
+}
+
+/// A link.
+pub struct Link<'a> {
+    /// Where browsers reach this server.
+    pub base_url: &'a str,
+    /// The id of the attempt it belongs to.
+    pub owner: &'a str,
+    /// Where it leads in the end; checked already.
+    pub redirect_url: String,
+}
+
+/// Sends a code or a link, and returns the challenge it answers.
+pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challenge> {
+    let strategy = sending.factor.strategy;
+    let invalid = || Error::param(Code::VerificationStrategyInvalid, "strategy");
+    let recipient = sending.factor.recipient.as_ref().ok_or_else(invalid)?;
+    let target =
+        Target { kind: recipient.kind, value: &recipient.value, identification: recipient.id.as_ref() };
+    let previous = sending.previous;
+    let (prepared, message) = match (strategy, sending.link) {
+        (Strategy::EmailLink, Some(link)) => {
+            let prepared = challenges::link(act, &target, link.owner, link.redirect_url, previous)?;
+            let url = format!("{}/v1/verify?token={}", link.base_url, prepared.secret.expose());
+            let message = messages::link(sending.user, &recipient.value, url, "magic_link_sign_in");
+            (prepared, message)
+        }
+        (Strategy::EmailLink, None) => return Err(invalid()),
+        (Strategy::ResetPasswordEmailCode | Strategy::ResetPasswordPhoneCode, _) => {
+            let prepared = challenges::code(act, strategy, &target, previous)?;
+            let message = match sending.user {
+                Some(user) => messages::reset_code(user, recipient.kind, &recipient.value, &prepared.secret),
+                None => messages::code(None, recipient.kind, &recipient.value, &prepared.secret),
+            };
+            (prepared, message)
+        }
+        _ => {
+            let prepared = challenges::code(act, strategy, &target, previous)?;
+            let message = messages::code(sending.user, recipient.kind, &recipient.value, &prepared.secret);
+            (prepared, message)
+        }
+    };
+    let Prepared { challenge, is_sent, .. } = prepared;
+    if is_sent && sending.is_delivered {
+        outbox::send(tx, act, message).await?;
+    }
+    Ok(challenge)
+}

@@ -1,0 +1,181 @@
+//! `GET /v1/client/handshake`
+
+use axum::extract::FromRequestParts;
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::Response;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_base::kinds::SessionId;
+use latchkey_base::rng;
+use latchkey_base::{Code, Error, Result};
+use latchkey_jose::digest::sha256;
+use latchkey_web::api::Api;
+use latchkey_web::query::Query;
+use latchkey_web::reply::Failure;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::rules::{Presence, directives};
+use crate::AppState;
+use crate::cx::Cx;
+use crate::frontend::client::{self, mint};
+use crate::frontend::cookies;
+use crate::frontend::redirects::{self, Destination};
+use crate::frontend::reply::add_cookie;
+use crate::frontend::visitor::Visitor;
+use crate::keyring::Category;
+use crate::limits::HANDSHAKE_MS;
+use crate::resources::clients::dev_browsers;
+use crate::resources::handshakes::store as handshakes;
+use crate::resources::sessions::model::Session;
+use crate::resources::sessions::store as sessions;
+
+/// What carries the directives in a URL or a cookie.
+const TOKEN: &str = "__clerk_handshake";
+const NONCE: &str = "__clerk_handshake_nonce";
+
+/// Adds the operation.
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Client");
+    api.get("/v1/client/handshake", "handshakeClient", handshake)
+        .summary("Send the browser back to the app with fresh cookies")
+        .query::<Handshake>()
+        .redirects(307)
+        .public();
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Handshake {
+    /// Where to go back to.
+    redirect_url: Option<String>,
+    /// `nonce` for something to fetch, `token` for a signed token.
+    format: Option<String>,
+    /// Whether the app reads cookies with the suffix of its instance.
+    suffixed_cookies: Option<bool>,
+}
+
+/// The browser behind a handshake. A developer's browser this server has forgotten is not turned away: it
+/// gets a new token.
+struct Caller(Visitor);
+
+impl FromRequestParts<AppState> for Caller {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Caller, Failure> {
+        match Visitor::from_request_parts(parts, state).await {
+            Err(Failure(error)) if error.code() == Code::DevBrowserUnauthenticated => {
+                Ok(Caller(Visitor::by_cookies(parts, state).await?))
+            }
+            outcome => Ok(Caller(outcome?)),
+        }
+    }
+}
+
+async fn handshake(
+    cx: Cx,
+    Caller(visitor): Caller,
+    Query(query): Query<Handshake>,
+) -> Result<Response, Failure> {
+    let back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
+        .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?;
+    let lines = cookies_for(&cx, &visitor, &back, query.suffixed_cookies.unwrap_or(false)).await?;
+    let (name, value) = match query.format.as_deref() {
+        Some("nonce") => (NONCE, keep(&cx, &visitor, lines).await?),
+        _ => (TOKEN, sign(&cx, &visitor, &lines).await?),
+    };
+    send_back(&cx, &visitor, &back, name, &value).await
+}
+
+/// Development instances are not on the app's site, so the URL carries it; production ones set a cookie
+/// the app's backend sees.
+async fn send_back(
+    cx: &Cx,
+    visitor: &Visitor,
+    back: &Destination,
+    name: &str,
+    value: &str,
+) -> Result<Response, Failure> {
+    let status = StatusCode::TEMPORARY_REDIRECT;
+    match cookies::shared_domain(&visitor.site).filter(|_| !visitor.site.is_development()) {
+        Some(domain) => {
+            let mut response = cx.redirect(visitor, status, back.as_str()).await?;
+            let cookie = format!("{name}={value}; Path=/; Max-Age=60; SameSite=Lax; Secure; Domain={domain}");
+            add_cookie(response.headers_mut(), &cookie)?;
+            Ok(response)
+        }
+        None => Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await?),
+    }
+}
+
+async fn cookies_for(
+    cx: &Cx,
+    visitor: &Visitor,
+    back: &Destination,
+    is_suffixed: bool,
+) -> Result<Vec<String>> {
+    let site = &*visitor.site;
+    let dev_browser = match site.is_development() {
+        // Linking a token that somebody else may have made to this client would hand it over; so a browser
+        // that shows none of this client's gets one of its own.
+        true => Some(match &visitor.shown_dev_browser {
+            Some(token) => token.clone(),
+            None => dev_browsers::introduce(cx, site, visitor.client.as_ref()).await?,
+        }),
+        false => None,
+    };
+    let is_secure = back.as_str().starts_with("https://");
+    let lines = |presence: Option<&Presence<'_>>| {
+        directives(site, presence, dev_browser.as_deref(), is_suffixed, is_secure)
+    };
+    let Some(scenery) = client::load(cx, visitor).await? else { return Ok(lines(None)) };
+    let active = scenery.client().last_active_session.as_ref();
+    let listed = scenery.sessions();
+    let chosen = listed.iter().find(|(session, _, _)| Some(&session.id) == active).or(listed.first());
+    let Some((session, user, _)) = chosen else { return Ok(lines(None)) };
+    let signer = cx.app.signer_at(site, cx.now).await?;
+    // The token is for the app, so it names the app's origin.
+    let app = Visitor { origin: redirects::origin(back.as_str()).map(str::to_owned), ..visitor.alone() };
+    let token = mint(cx, &app, session, user, &signer)?;
+    let refresh = give_refresh(cx, visitor, session.id.clone()).await?;
+    let changed_at = scenery.client().updated_at;
+    Ok(lines(Some(&Presence { token: &token, refresh: &refresh, changed_at })))
+}
+
+/// Gives a session a new secret that lets a backend renew its tokens.
+async fn give_refresh(cx: &Cx, visitor: &Visitor, id: SessionId) -> Result<String> {
+    let secret = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
+    let digest: String = sha256(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let instance = visitor.site.instance.clone();
+    let given = cx.write(move |tx| {
+        Box::pin(async move {
+            match sessions::lock(tx, &instance, &id).await? {
+                Some(session) => {
+                    sessions::save(tx, &Session { refresh_digest: Some(digest), ..session }).await
+                }
+                None => Ok(()),
+            }
+        })
+    });
+    given.await?;
+    Ok(secret)
+}
+
+async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>) -> Result<String> {
+    let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
+    let (act, kept) = (visitor.act(cx), nonce.clone());
+    cx.write(move |tx| {
+        Box::pin(async move {
+            let until = act.now.plus_ms(HANDSHAKE_MS);
+            handshakes::insert(tx, &act.instance, &kept, &lines, until, &act.master).await
+        })
+    })
+    .await?;
+    Ok(nonce)
+}
+
+async fn sign(cx: &Cx, visitor: &Visitor, lines: &[String]) -> Result<String> {
+    let signer = cx.app.signer_at(&visitor.site, cx.now).await?;
+    signer.sign(Category::Session, &json!({ "handshake": lines }))
+}

@@ -1,0 +1,222 @@
+//! What people do with their own addresses and numbers; the two only differ in their input and their look.
+
+use latchkey_base::kinds::IdentificationId;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+
+use super::{rules, target};
+use crate::cx::{Act, Cx};
+use crate::flows::sign_up::rules::claim;
+use crate::frontend::person::Person;
+use crate::limits::ATTEMPT_MS;
+use crate::messages;
+use crate::outbox;
+use crate::resources::challenges::model::Challenge;
+use crate::resources::challenges::rules as challenges;
+use crate::resources::identifications::handlers::{self, New, claimed, explain, picked};
+use crate::resources::identifications::rules as identifications;
+use crate::resources::identifications::rules::{Wishes, attribute};
+use crate::resources::users::change::{Scene, Target, with_secrets};
+use crate::resources::users::credentials::Credentials;
+use crate::resources::users::model::{Contact, Kind, Strategy, User, Verification};
+use crate::resources::users::store as users;
+use crate::settings::Settings;
+
+/// One address or number.
+pub fn find(person: &Person, kind: Kind, id: &IdentificationId) -> Result<Contact> {
+    picked(&person.user, kind, id)
+}
+
+/// Adds an address or number, unproven.
+pub async fn add(cx: &Cx, person: &Person, kind: Kind, value: String) -> Result<Contact> {
+    person.check_reverified(cx.now)?;
+    let site = &person.visitor.site;
+    let value = claim(kind, &value, &site.settings, site.test_mode())?;
+    let new = New {
+        user_id: person.user.id.to_string(),
+        value,
+        wishes: Wishes { only_if_proven: true, ..Wishes::default() },
+        notify: false,
+    };
+    let check = move |user: &User, settings: &Settings| rules::check_add(user, kind, settings);
+    handlers::add(cx, person.visitor.scene(cx), kind, new, check).await
+}
+
+/// Takes an address or number away.
+pub async fn remove(cx: &Cx, person: &Person, kind: Kind, id: IdentificationId) -> Result<()> {
+    person.check_reverified(cx.now)?;
+    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let rule = |user: User, held: Credentials| {
+                let (user, held) = rules::remove(user, held, kind, &id, &scene.settings)?;
+                Ok((user, held, ()))
+            };
+            with_secrets(tx, &scene, &target, rule).await
+        })
+    });
+    written.await?;
+    Ok(())
+}
+
+/// How an address or number is to be proven.
+pub enum Way {
+    /// By a code.
+    Code(Strategy),
+    /// By a link.
+    Link {
+        /// Where it leads in the end; checked already.
+        redirect_url: String,
+        /// Where browsers reach this server.
+        base_url: String,
+    },
+}
+
+impl Way {
+    fn strategy(&self) -> Strategy {
+        match self {
+            Way::Code(strategy) => *strategy,
+            Way::Link { .. } => Strategy::EmailLink,
+        }
+    }
+}
+
+/// Sends a code or a link.
+pub async fn prepare(
+    cx: &Cx,
+    person: &Person,
+    kind: Kind,
+    id: IdentificationId,
+    way: Way,
+) -> Result<Contact> {
+    let allowed = &attribute(kind, &person.visitor.site.settings).verifications;
+    // A code can be sent wherever addresses are used at all; the settings say what else can.
+    if matches!(way, Way::Link { .. }) && !allowed.contains(&Strategy::EmailLink) {
+        return Err(Error::param(Code::VerificationStrategyInvalid, "strategy"));
+    }
+    let (act, target) = (person.visitor.act(cx), target(person));
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = target.lock(tx, &act).await?;
+            let contact = picked(&before, kind, &id)?;
+            if contact.is_verified() {
+                return Err(Error::new(Code::VerificationAlreadyVerified));
+            }
+            let challenge = send(tx, &act, &before, kind, &contact, way).await?;
+            let after = asked(before.clone(), kind, &id, challenge);
+            users::save(tx, &before, &after).await?;
+            picked(&after, kind, &id)
+        })
+    });
+    written.await
+}
+
+async fn send(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    kind: Kind,
+    contact: &Contact,
+    way: Way,
+) -> Result<Challenge> {
+    let target = challenges::Target { kind, value: &contact.value, identification: Some(&contact.id) };
+    // What was sent is counted for a day, as long as attempts to sign in stay open.
+    let previous = contact.challenge.as_ref().filter(|last| act.now.ms_since(last.sent_at) < ATTEMPT_MS);
+    let strategy = way.strategy();
+    let (prepared, message) = match way {
+        Way::Code(_) => {
+            let prepared = challenges::code(act, strategy, &target, previous)?;
+            let message = messages::code(Some(&user.id), kind, &contact.value, &prepared.secret);
+            (prepared, message)
+        }
+        Way::Link { redirect_url, base_url } => {
+            let prepared = challenges::link(act, &target, contact.id.as_str(), redirect_url, previous)?;
+            let url = format!("{base_url}/v1/verify?token={}", prepared.secret.expose());
+            let message = messages::link(Some(&user.id), &contact.value, url, "magic_link_user_profile");
+            (prepared, message)
+        }
+    };
+    if prepared.is_sent {
+        outbox::send(tx, act, message).await?;
+    }
+    Ok(prepared.challenge)
+}
+
+/// Tries a code. A wrong one counts, so it is saved although the answer is a refusal.
+pub async fn attempt(
+    cx: &Cx,
+    person: &Person,
+    kind: Kind,
+    id: IdentificationId,
+    code: Secret,
+) -> Result<Contact> {
+    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let tried =
+        cx.write(move |tx| Box::pin(async move { attempted(tx, &scene, &target, kind, &id, &code).await }));
+    tried.await.map_err(|error| explain(error, claimed(kind)))?
+}
+
+async fn attempted(
+    tx: &mut Tx,
+    scene: &Scene,
+    target: &Target,
+    kind: Kind,
+    id: &IdentificationId,
+    code: &Secret,
+) -> Result<Result<Contact>> {
+    let act = &scene.act;
+    let before = target.lock(tx, act).await?;
+    let challenge = pending(&picked(&before, kind, id)?)?;
+    if challenge.strategy == Strategy::EmailLink {
+        return Err(Error::new(Code::VerificationStrategyInvalid));
+    }
+    let tried = challenges::attempt_code(&act.master, challenge, code, act.now)?;
+    match tried.refusal {
+        Some(refusal) => {
+            let after = asked(before.clone(), kind, id, tried.challenge);
+            users::save(tx, &before, &after).await?;
+            Ok(Err(refusal))
+        }
+        None => Ok(Ok(proven(tx, scene, before, kind, id, tried.challenge).await?)),
+    }
+}
+
+/// The proof that somebody was asked for.
+fn pending(contact: &Contact) -> Result<Challenge> {
+    match (&contact.verification, &contact.challenge) {
+        (Some(_), _) => Err(Error::new(Code::VerificationAlreadyVerified)),
+        (None, Some(challenge)) => Ok(challenge.clone()),
+        (None, None) => Err(Error::new(Code::VerificationNotSent)),
+    }
+}
+
+/// Takes a contact as proven by a challenge that was met. A link is kept: people open them twice.
+pub async fn proven(
+    tx: &mut Tx,
+    scene: &Scene,
+    before: User,
+    kind: Kind,
+    id: &IdentificationId,
+    challenge: Challenge,
+) -> Result<Contact> {
+    let proof = Verification {
+        strategy: challenge.strategy,
+        attempts: Some(challenge.attempts + 1),
+        expire_at: challenge.expire_at,
+    };
+    let after = identifications::verified(before.clone(), kind, id, proof, scene.act.now);
+    let after = match challenge.strategy {
+        Strategy::EmailLink => asked(after, kind, id, challenge),
+        _ => after,
+    };
+    let user = scene.save(tx, &before, after).await?;
+    picked(&user, kind, id)
+}
+
+fn asked(mut user: User, kind: Kind, id: &IdentificationId, challenge: Challenge) -> User {
+    if let Some(contact) = user.contacts_mut(kind).find_mut(id) {
+        contact.challenge = Some(challenge);
+    }
+    user
+}

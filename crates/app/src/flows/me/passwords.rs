@@ -1,0 +1,186 @@
+//! The password of the current user.
+//!
+//! Who knows it may change it; so may who has recently proven otherwise who they are, and who signed in to
+//! do just that.
+
+use axum::response::Response;
+use latchkey_base::kinds::SessionId;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_db::Tx;
+use latchkey_web::api::Api;
+use latchkey_web::form::Form;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::{UserAnswer, rules, settle, show, target};
+use crate::AppState;
+use crate::cx::Cx;
+use crate::flows::factors::evidence::{Evidence, Shown, examine};
+use crate::flows::factors::proof::prove;
+use crate::flows::sign_in::password::{self, is_current};
+use crate::frontend::person::Person;
+use crate::resources::sessions::ending::end_all_of_user;
+use crate::resources::sessions::model::{Status, Task};
+use crate::resources::users::change::{Scene, Target, with_secrets};
+use crate::resources::users::credentials::{Change, Credentials};
+use crate::resources::users::factors;
+use crate::resources::users::model::{Strategy, User};
+
+/// Adds the operations.
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("User");
+    api.post("/v1/me/change_password", "changePassword", change)
+        .summary("Change the password of the current user")
+        .form::<ChangePassword>()
+        .returns::<UserAnswer<'_>>()
+        .errors(&[403]);
+    api.post("/v1/me/remove_password", "removePassword", remove)
+        .summary("Remove the password of the current user")
+        .form::<RemovePassword>()
+        .returns::<UserAnswer<'_>>()
+        .errors(&[403]);
+}
+
+/// Body of `changePassword`.
+#[derive(Deserialize, JsonSchema)]
+struct ChangePassword {
+    /// The password so far.
+    current_password: Option<Secret>,
+    /// The password from now on.
+    new_password: Secret,
+    /// End the user's other sessions.
+    sign_out_of_other_sessions: Option<bool>,
+}
+
+/// Body of `removePassword`.
+#[derive(Deserialize, JsonSchema)]
+struct RemovePassword {
+    /// The password so far.
+    current_password: Option<Secret>,
+}
+
+async fn change(cx: Cx, person: Person, Form(input): Form<ChangePassword>) -> Response {
+    let outcome = changed(&cx, &person, input).await;
+    show(&cx, &person, outcome).await
+}
+
+async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User> {
+    let evidence = authority(cx, person, input.current_password).await?;
+    // A wrong password is only counted; nothing is told about the new one.
+    let new = match fails(&evidence) {
+        true => Change::default(),
+        false => hashed(cx, person, input.new_password).await?,
+    };
+    let others = input.sign_out_of_other_sessions == Some(true);
+    let order = Order { target: target(person), evidence, keep: others.then(|| person.session.id.clone()) };
+    let rule = move |user: User, held: Credentials, scene: &Scene| {
+        Ok((new.mark(user, scene.act.now), new.apply(held)))
+    };
+    write(cx, person, order, rule).await
+}
+
+async fn remove(cx: Cx, person: Person, Form(input): Form<RemovePassword>) -> Response {
+    let outcome = removed(&cx, &person, input).await;
+    show(&cx, &person, outcome).await
+}
+
+async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User> {
+    if person.user.password.is_none() {
+        return Err(Error::new(Code::NoPasswordSet));
+    }
+    let evidence = authority(cx, person, input.current_password).await?;
+    let rule = |user: User, held: Credentials, scene: &Scene| {
+        rules::check_password_removal(&user, &scene.settings)?;
+        Ok(factors::without_password(user, held))
+    };
+    write(cx, person, Order { target: target(person), evidence, keep: None }, rule).await
+}
+
+/// What lets somebody change their password: the one so far, to be judged in the transaction, or something
+/// that was proven before.
+async fn authority(cx: &Cx, person: &Person, current: Option<Secret>) -> Result<Option<Evidence>> {
+    let has_password = person.user.password.is_some();
+    match current.filter(|_| has_password) {
+        Some(password) => {
+            let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password) };
+            Ok(Some(examine(cx, Some(&person.user), shown).await?))
+        }
+        None if person.session.tasks.contains(&Task::ResetPassword) => Ok(None),
+        // Where nothing is ever proven anew, the password is the only proof there is.
+        None if has_password && !person.visitor.site.settings.session.reverification => {
+            Err(Error::param(Code::FormParamMissing, "current_password"))
+        }
+        None => person.check_reverified(cx.now).map(|()| None),
+    }
+}
+
+fn fails(evidence: &Option<Evidence>) -> bool {
+    matches!(evidence, Some(Evidence::Password { fits: false, .. }))
+}
+
+/// The new password, checked and hashed.
+async fn hashed(cx: &Cx, person: &Person, password: Secret) -> Result<Change> {
+    if is_current(cx, &person.user, &password).await? {
+        return Err(Error::param(Code::FormNewPasswordMatchesCurrent, "new_password"));
+    }
+    password::hashed(cx, &person.visitor, &person.user, &password).await.map_err(about_new)
+}
+
+/// The same problems, about the field they are known by here.
+fn about_new(error: Error) -> Error {
+    let is_about = |problem: &Problem| problem.meta.get("param_name").is_some_and(|name| name == "password");
+    if !error.problems().iter().any(is_about) {
+        return error;
+    }
+    let rename = |problem: &Problem| match is_about(problem) {
+        true => problem.clone().with("param_name", "new_password"),
+        false => problem.clone(),
+    };
+    Error::collect(error.problems().iter().map(rename).collect()).err().unwrap_or(error)
+}
+
+/// What is to be done, and by what right.
+struct Order {
+    target: Target,
+    evidence: Option<Evidence>,
+    /// The session that stays, if the others end.
+    keep: Option<SessionId>,
+}
+
+async fn write<R>(cx: &Cx, person: &Person, order: Order, rule: R) -> Result<User>
+where
+    R: FnOnce(User, Credentials, &Scene) -> Result<(User, Credentials)> + Send + 'static,
+{
+    let scene = person.visitor.scene(cx);
+    cx.write(move |tx| Box::pin(async move { written(tx, &scene, order, rule).await })).await?
+}
+
+/// A wrong password counts, so the transaction goes through although the answer is a refusal.
+async fn written<R>(tx: &mut Tx, scene: &Scene, order: Order, rule: R) -> Result<Result<User>>
+where
+    R: FnOnce(User, Credentials, &Scene) -> Result<(User, Credentials)> + Send,
+{
+    let act = &scene.act;
+    if let Some(evidence) = order.evidence {
+        let user = order.target.lock(tx, act).await?;
+        let proof = prove(tx, scene, user, Strategy::Password, None, evidence).await?;
+        if let Some(refusal) = proof.refusal {
+            return Ok(Err(about_current(refusal)));
+        }
+    }
+    let told = |user, held| rule(user, held, scene).map(|(user, held)| (user, held, ()));
+    let (user, ()) = with_secrets(tx, scene, &order.target, told).await?;
+    if let Some(keep) = &order.keep {
+        end_all_of_user(tx, act, &user.id, Some(keep), Status::Revoked).await?;
+    }
+    settle::settle(tx, scene, &user).await?;
+    Ok(Ok(user))
+}
+
+fn about_current(refusal: Error) -> Error {
+    match refusal.code() {
+        Code::FormPasswordIncorrect => Error::param(Code::FormPasswordValidationFailed, "current_password"),
+        _ => refusal,
+    }
+}

@@ -1,0 +1,154 @@
+//! Names, username, primary contacts, metadata; and the end of the account.
+
+use axum::response::Response;
+use latchkey_base::patch::Patch;
+use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_web::api::Api;
+use latchkey_web::form::Form;
+use latchkey_web::version::Version;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::{DeletedAnswer, UserAnswer, rules, show, target};
+use crate::AppState;
+use crate::cx::Cx;
+use crate::frontend::person::Person;
+use crate::resources::clients::store as clients;
+use crate::resources::users::change::{self, Scene, change};
+use crate::resources::users::credentials::Change;
+use crate::resources::users::input::{Metadata, UpdateUser};
+use crate::resources::users::metadata::{self, Mode};
+use crate::resources::users::model::User;
+use crate::resources::users::update;
+use crate::resources::users::view::deleted;
+
+/// Adds the operations.
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("User");
+    api.get("/v1/me", "getUser", get).summary("Get the current user").returns::<UserAnswer<'_>>();
+    api.patch("/v1/me", "patchUser", update_me)
+        .summary("Update the current user")
+        .form::<UpdateMe>()
+        .returns::<UserAnswer<'_>>()
+        .errors(&[403]);
+    api.delete("/v1/me", "deleteUser", delete)
+        .summary("Delete the current user")
+        .returns::<DeletedAnswer<'_>>()
+        .errors(&[403]);
+    api.patch("/v1/me/metadata", "patchUserMetadata", merge_metadata)
+        .summary("Merge metadata of the current user")
+        .form::<UpdateMetadata>()
+        .returns::<UserAnswer<'_>>();
+}
+
+/// Body of `patchUser`. Whatever else backends can change of a user is not for the user to change.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct UpdateMe {
+    /// Username; empty removes it.
+    pub username: Patch<String>,
+    /// First name.
+    pub first_name: Patch<String>,
+    /// Last name.
+    pub last_name: Patch<String>,
+    /// A verified address of the user.
+    pub primary_email_address_id: Patch<String>,
+    /// A verified number of the user.
+    pub primary_phone_number_id: Patch<String>,
+    /// A verified wallet of the user.
+    pub primary_web3_wallet_id: Patch<String>,
+    /// Replaces the metadata everybody may write. Since 2026-05-12 `patchUserMetadata` is the way.
+    pub unsafe_metadata: Patch<Map<String, Value>>,
+}
+
+/// Body of `patchUserMetadata`.
+#[derive(Deserialize, JsonSchema)]
+pub struct UpdateMetadata {
+    /// Merged at every depth into what is there; null removes a key.
+    pub unsafe_metadata: Map<String, Value>,
+}
+
+async fn get(cx: Cx, person: Person) -> Response {
+    let user = person.user.clone();
+    show(&cx, &person, Ok(user)).await
+}
+
+async fn update_me(cx: Cx, person: Person, Form(input): Form<UpdateMe>) -> Response {
+    let outcome = updated(&cx, &person, input).await;
+    show(&cx, &person, outcome).await
+}
+
+async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
+    let (input, metadata) = split(input, cx.version)?;
+    if rules::is_sensitive(&person.user, &input) {
+        person.check_reverified(cx.now)?;
+    }
+    let (scene, target, id) = (person.visitor.scene(cx), target(person), person.user.id.clone());
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = target.lock(tx, &scene.act).await?;
+            rules::check_update(&before, &input, &scene.settings)?;
+            update::write(tx, scene, id, input, metadata, Change::default()).await
+        })
+    });
+    match written.await {
+        Ok(user) => Ok(user),
+        Err(error) => Err(update::explain_update(cx, error, person.user.clone()).await),
+    }
+}
+
+/// The same in the words of the backend's operation, and the metadata of older versions.
+fn split(input: UpdateMe, version: Version) -> Result<(UpdateUser, Metadata)> {
+    let unsafe_metadata = match input.unsafe_metadata.change() {
+        Some(_) if version >= Version::V2026_05_12 => {
+            let problem = Problem::of(Code::FormParamUnknown, "unsafe_metadata");
+            return Err(problem.saying("Metadata is changed with `PATCH /v1/me/metadata`.").into());
+        }
+        given => given.map(Option::unwrap_or_default),
+    };
+    let update = UpdateUser {
+        username: input.username,
+        first_name: input.first_name,
+        last_name: input.last_name,
+        primary_email_address_id: input.primary_email_address_id,
+        primary_phone_number_id: input.primary_phone_number_id,
+        primary_web3_wallet_id: input.primary_web3_wallet_id,
+        notify_primary_email_address_changed: Some(true),
+        ..UpdateUser::default()
+    };
+    Ok((update, Metadata { unsafe_metadata, ..Metadata::default() }))
+}
+
+async fn merge_metadata(cx: Cx, person: Person, Form(input): Form<UpdateMetadata>) -> Response {
+    let given = Metadata { unsafe_metadata: Some(input.unsafe_metadata), ..Metadata::default() };
+    let rule = move |user: User, _: &Scene| metadata::apply(user, given, Mode::Merge);
+    let outcome = change(&cx, person.visitor.scene(&cx), target(&person), rule).await;
+    show(&cx, &person, outcome).await
+}
+
+async fn delete(cx: Cx, mut person: Person) -> Response {
+    let outcome = delete_me(&cx, &mut person).await;
+    let gone = deleted("user", &person.user.id);
+    cx.answer(&person.visitor, outcome.map(|()| gone)).await
+}
+
+async fn delete_me(cx: &Cx, person: &mut Person) -> Result<()> {
+    if !rules::may_delete(&person.user, &person.visitor.site.settings) {
+        return Err(Error::new(Code::UserDeleteSelfNotEnabled));
+    }
+    person.check_reverified(cx.now)?;
+    let (hold, act, target) = (person.visitor.hold(), person.visitor.act(cx), target(person));
+    let deleted = cx.write(move |tx| {
+        Box::pin(async move {
+            let mut client = hold.lock_known(tx).await?;
+            change::delete(tx, &act, &target).await?;
+            client.last_active_session = None;
+            client.updated_at = act.now;
+            clients::save(tx, &client, act.now).await?;
+            Ok(client)
+        })
+    });
+    person.visitor.becomes(deleted.await?, None);
+    Ok(())
+}

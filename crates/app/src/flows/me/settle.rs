@@ -1,0 +1,40 @@
+//! What changes of an account mean for its sessions.
+
+use latchkey_base::Result;
+use latchkey_base::kinds::SessionId;
+use latchkey_db::Tx;
+
+use crate::resources::sessions::model::Status;
+use crate::resources::sessions::{ending, rules, store};
+use crate::resources::users::change::Scene;
+use crate::resources::users::model::User;
+
+/// Sessions that only waited for what was just done count from now on. The user must be locked.
+pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
+    let act = &scene.act;
+    let live = store::lock_live_of_user(tx, &act.instance, &user.id).await?;
+    for session in live.into_iter().filter(|session| session.is_live(act.now)) {
+        let waiting = session.tasks.len();
+        let session = rules::settle(session, user, &scene.settings, act.now);
+        if session.tasks.len() == waiting {
+            continue;
+        }
+        store::save(tx, &session).await?;
+        if session.status == Status::Active {
+            ending::announce(tx, act, &session).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Notes that a second factor was proven in a session. The user must be locked.
+pub async fn second_factor_proven(tx: &mut Tx, scene: &Scene, id: &SessionId) -> Result<()> {
+    let act = &scene.act;
+    match store::lock(tx, &act.instance, id).await? {
+        Some(mut session) => {
+            session.second_factor_at = Some(act.now);
+            store::save(tx, &session).await
+        }
+        None => Ok(()),
+    }
+}

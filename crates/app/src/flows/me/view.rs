@@ -1,0 +1,80 @@
+//! How second factors and pictures look to their owner.
+#![expect(missing_docs, reason = "wire fields, documented by the published description")]
+
+use latchkey_base::Time;
+use latchkey_base::kinds::UserId;
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// An authenticator app. Its secret is shown while it is set up, and never again.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "TOTP")]
+pub struct TotpView {
+    object: &'static str,
+    id: String,
+    secret: Option<String>,
+    uri: Option<String>,
+    verified: bool,
+    backup_codes: Option<Vec<String>>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+/// One that is being set up.
+pub fn pending_totp(user: &UserId, secret: String, uri: String, now: Time) -> TotpView {
+    TotpView { secret: Some(secret), uri: Some(uri), verified: false, ..totp(user, None, now) }
+}
+
+/// One that is set up, with the backup codes that were made for it.
+pub fn totp(user: &UserId, backup_codes: Option<Vec<String>>, now: Time) -> TotpView {
+    TotpView {
+        object: "totp",
+        id: totp_id(user),
+        secret: None,
+        uri: None,
+        verified: true,
+        backup_codes,
+        created_at: now,
+        updated_at: now,
+    }
+}
+
+/// A user has one authenticator app at most, so it needs no id of its own.
+pub fn totp_id(user: &UserId) -> String {
+    owned("totp", user)
+}
+
+fn owned(prefix: &str, user: &UserId) -> String {
+    let (_, rest) = user.as_str().rsplit_once('_').unwrap_or_default();
+    format!("{prefix}_{rest}")
+}
+
+/// The backup codes of a user, shown this once.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BackupCodes")]
+pub struct BackupCodesView {
+    object: &'static str,
+    id: String,
+    codes: Vec<String>,
+    created_at: Time,
+    updated_at: Time,
+}
+
+pub fn backup_codes(user: &UserId, codes: Vec<String>, now: Time) -> BackupCodesView {
+    let id = owned("backup_code", user);
+    BackupCodesView { object: "backup_code", id, codes, created_at: now, updated_at: now }
+}
+
+/// An uploaded picture.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Image")]
+pub struct ImageView {
+    object: &'static str,
+    id: String,
+    name: String,
+    public_url: String,
+}
+
+pub fn image(id: String, public_url: String) -> ImageView {
+    ImageView { object: "image", name: id.clone(), id, public_url }
+}

@@ -1,0 +1,141 @@
+//! The steps of proving anew, each inside its transaction: the user is locked first, then the session.
+
+use latchkey_base::kinds::{ClientId, SessionId};
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+
+use super::rules;
+use crate::flows::factors::evidence::Evidence;
+use crate::flows::factors::proof::prove;
+use crate::flows::factors::rules::choose;
+use crate::flows::factors::sending::{Sending, send};
+use crate::resources::factors::model::Factor;
+use crate::resources::sessions::model::{Level, ReverificationStatus, Session};
+use crate::resources::sessions::store;
+use crate::resources::users::change::Scene;
+use crate::resources::users::model::{Strategy, User};
+use crate::resources::users::store as users;
+
+/// Which session of which client.
+#[derive(Clone)]
+pub struct Place {
+    /// The session.
+    pub session: SessionId,
+    /// The client it must be on.
+    pub client: ClientId,
+}
+
+/// What came of a step.
+pub struct Step {
+    /// The session, saved.
+    pub session: Session,
+    /// Its user.
+    pub user: User,
+    /// Why it was refused, although it counts and is saved.
+    pub refusal: Option<Error>,
+}
+
+/// Which of the two factors a step is about.
+#[derive(Clone, Copy)]
+pub enum Turn {
+    /// The first.
+    First,
+    /// The second.
+    Second,
+}
+
+impl Turn {
+    fn status(self) -> ReverificationStatus {
+        match self {
+            Turn::First => ReverificationStatus::NeedsFirstFactor,
+            Turn::Second => ReverificationStatus::NeedsSecondFactor,
+        }
+    }
+
+    fn factors(self, user: &User, scene: &Scene) -> Vec<Factor> {
+        match self {
+            Turn::First => rules::first_factors(user, &scene.settings),
+            Turn::Second => rules::second_factors(user, &scene.settings),
+        }
+    }
+
+    /// The refusal of a factor the user does not have.
+    fn missing(self) -> Code {
+        match self {
+            Turn::First => Code::StrategyForUserInvalid,
+            Turn::Second => Code::NoSecondFactors,
+        }
+    }
+}
+
+/// Begins.
+pub async fn start(tx: &mut Tx, scene: &Scene, place: &Place, level: Level) -> Result<Step> {
+    let (session, user) = lock(tx, scene, place).await?;
+    let session = rules::start(session, level, &user, &scene.settings);
+    store::save(tx, &session).await?;
+    Ok(Step { session, user, refusal: None })
+}
+
+/// Sends the code of a factor.
+pub async fn prepare(
+    tx: &mut Tx,
+    scene: &Scene,
+    place: &Place,
+    turn: Turn,
+    strategy: Option<Strategy>,
+    named: Option<String>,
+) -> Result<Step> {
+    let (session, user) = lock(tx, scene, place).await?;
+    let under_way = rules::expected(&session, turn.status())?;
+    let offered = turn.factors(&user, scene);
+    let first_sent =
+        || offered.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
+    let strategy = strategy.or_else(first_sent).ok_or_else(|| Error::new(turn.missing()))?;
+    let is_default =
+        |factor: &Factor| factor.recipient.as_ref().is_some_and(|recipient| recipient.is_default);
+    let factor = choose(&offered, strategy, named.as_deref(), is_default, turn.missing())?;
+    let previous = rules::last_sent(under_way, factor, scene.act.now);
+    let sending = Sending { factor, user: Some(&user.id), previous, link: None, is_delivered: true };
+    let challenge = send(tx, &scene.act, sending).await?;
+    let session = rules::asked(session, challenge, scene.act.now);
+    store::save(tx, &session).await?;
+    Ok(Step { session, user, refusal: None })
+}
+
+/// Tries a factor.
+pub async fn attempt(
+    tx: &mut Tx,
+    scene: &Scene,
+    place: &Place,
+    turn: Turn,
+    strategy: Strategy,
+    evidence: Evidence,
+) -> Result<Step> {
+    let (session, user) = lock(tx, scene, place).await?;
+    let under_way = rules::expected(&session, turn.status())?;
+    let challenge = match turn {
+        Turn::First => under_way.first_factor.clone(),
+        Turn::Second => under_way.second_factor.clone(),
+    };
+    let sent = challenge.as_ref().filter(|sent| sent.strategy == strategy);
+    let sent_to = sent.and_then(|sent| sent.identification.as_ref()).map(|id| id.as_str());
+    // The user must have the factor still, also where a code was sent.
+    choose(&turn.factors(&user, scene), strategy, sent_to, |_| false, turn.missing())?;
+    let proof = prove(tx, scene, user, strategy, challenge.as_ref(), evidence).await?;
+    let session = rules::noted(session, proof.challenge);
+    store::save(tx, &session).await?;
+    Ok(Step { session, user: proof.user, refusal: proof.refusal })
+}
+
+async fn lock(tx: &mut Tx, scene: &Scene, place: &Place) -> Result<(Session, User)> {
+    let act = &scene.act;
+    let unknown = || Error::not_found("session", &place.session);
+    let found = store::find(tx, &act.instance, &place.session).await?.ok_or_else(unknown)?;
+    let user = users::lock(tx, &act.instance, &found.user).await?.ok_or_else(unknown)?;
+    let session = store::lock(tx, &act.instance, &place.session).await?;
+    let session = session.filter(|session| session.client == place.client).ok_or_else(unknown)?;
+    match session.is_live(act.now) {
+        true => Ok((session, user)),
+        false => Err(Error::new(Code::SignedOut)),
+    }
+}

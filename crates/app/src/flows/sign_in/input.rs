@@ -1,0 +1,53 @@
+//! What the operations take.
+#![expect(missing_docs, reason = "wire fields, documented by the published description")]
+
+use latchkey_base::secret::Secret;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+#[derive(Deserialize, JsonSchema)]
+pub struct CreateSignIn {
+    pub strategy: Option<String>,
+    pub identifier: Option<String>,
+    pub password: Option<Secret>,
+    pub ticket: Option<Secret>,
+    pub redirect_url: Option<String>,
+    pub transfer: Option<bool>,
+    pub sign_up_if_missing: Option<bool>,
+    pub locale: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct PrepareFirstFactor {
+    pub strategy: String,
+    pub email_address_id: Option<String>,
+    pub phone_number_id: Option<String>,
+    pub redirect_url: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct PrepareSecondFactor {
+    pub strategy: Option<String>,
+    pub email_address_id: Option<String>,
+    pub phone_number_id: Option<String>,
+    pub redirect_url: Option<String>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct AttemptFirstFactor {
+    pub strategy: String,
+    pub code: Option<Secret>,
+    pub password: Option<Secret>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct AttemptSecondFactor {
+    pub strategy: String,
+    pub code: Option<Secret>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+pub struct ResetPassword {
+    pub password: Secret,
+    pub sign_out_of_other_sessions: Option<bool>,
+}

@@ -1,0 +1,49 @@
+//! An attempt that is about nobody, because nobody has the identifier and answers must not tell, or because
+//! signing up can go on from it. It looks like every other; nothing that is tried is right, but for a code
+//! that proves an address to sign up with.
+
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result};
+
+use super::attempt::{Attempt, Stage};
+use super::rules;
+use crate::flows::factors::evidence::Evidence;
+use crate::flows::factors::rules as factors;
+use crate::resources::challenges::rules::{self as challenges};
+use crate::resources::sign_ins::model::SignIn;
+use crate::resources::users::model::Strategy;
+
+/// Whether a proof of the address leads to signing up.
+pub fn may_sign_up(sign_in: &SignIn, strategy: Strategy) -> bool {
+    let is_open = sign_in.claim.as_ref().is_some_and(|claim| claim.user.is_none() && claim.may_sign_up);
+    is_open && !rules::is_reset(strategy)
+}
+
+/// Tries a first factor.
+pub fn try_first(
+    stage: &Stage,
+    mut attempt: Attempt,
+    strategy: Strategy,
+    evidence: Evidence,
+) -> Result<Attempt> {
+    let act = &stage.scene.act;
+    let previous = attempt.sign_in.first_factor.as_ref();
+    let (challenge, refusal) = match evidence {
+        Evidence::Password { .. } => (factors::missed(previous, strategy, act.now), rules::wrong_password()),
+        Evidence::Code(code) => {
+            let sent = factors::sent(previous, strategy)?.clone();
+            let is_real = may_sign_up(&attempt.sign_in, strategy);
+            let code = if is_real { code } else { Secret::new(String::new()) };
+            let mut tried = challenges::attempt_code(&act.master, sent, &code, act.now)?;
+            let refusal = tried.refusal.unwrap_or_else(|| {
+                tried.challenge.transferable = true;
+                Error::new(Code::SignUpIfMissingTransfer)
+            });
+            (tried.challenge, refusal)
+        }
+        Evidence::BackupCode(_) | Evidence::Totp(_) => return Err(Error::new(Code::StrategyForUserInvalid)),
+    };
+    attempt.sign_in.first_factor = Some(challenge);
+    attempt.refusal = Some(refusal);
+    Ok(attempt)
+}

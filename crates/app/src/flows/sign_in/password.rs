@@ -1,0 +1,87 @@
+//! Choosing a new password in the course of signing in.
+
+use latchkey_base::kinds::SignInId;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+
+use super::attempt::{self, Attempt, Stage};
+use super::{finish, rules};
+use crate::cx::Cx;
+use crate::frontend::visitor::Visitor;
+use crate::resources::sessions::ending;
+use crate::resources::sessions::model::Status;
+use crate::resources::sign_ins::store;
+use crate::resources::users::change::Scene;
+use crate::resources::users::create::identifiers;
+use crate::resources::users::credentials::{self, Change, Given};
+use crate::resources::users::factors::password_fits;
+use crate::resources::users::model::{Strategy, User};
+
+/// Checks and hashes a new password, before the transaction. One that others know must not be chosen again.
+pub async fn choose(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<Change> {
+    let change = hashed(cx, visitor, user, password).await?;
+    let is_known = user.password.as_ref().is_some_and(|password| password.compromised);
+    match is_known && is_current(cx, user, password).await? {
+        true => Err(Error::param(Code::FormNewPasswordMatchesCurrent, "password")),
+        false => Ok(change),
+    }
+}
+
+/// Checks a new password against the policy, and hashes it.
+pub async fn hashed(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<Change> {
+    let settings = &visitor.site.settings;
+    let given = Given {
+        password: Some(password),
+        skip_password_checks: false,
+        password_digest: None,
+        password_hasher: None,
+        totp_secret: None,
+        backup_codes: None,
+    };
+    let mut problems = Vec::new();
+    let change = credentials::read(given, &settings.attributes, &mut problems);
+    let policy = settings.password.policy();
+    change.hashed(&cx.app.slow, policy, identifiers(user), &*cx.app.rng, problems).await
+}
+
+/// Whether a user has this password already.
+pub async fn is_current(cx: &Cx, user: &User, password: &Secret) -> Result<bool> {
+    let mut tx = cx.app.db.read().await?;
+    let stored = credentials::find(&mut tx, &user.instance, &user.id, &cx.app.master).await?.password;
+    drop(tx);
+    let password = password.clone();
+    let work = move || stored.is_some_and(|stored| password_fits(&stored, &password));
+    cx.app.slow.run(work).await
+}
+
+/// Gives a user, who must be locked, a new password.
+pub async fn set(tx: &mut Tx, scene: &Scene, user: User, change: Change) -> Result<User> {
+    let act = &scene.act;
+    let after = change.mark(user.clone(), act.now);
+    let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
+    let (sql, params) = credentials::save(&act.instance, &user.id, &change.apply(held), &act.master)?;
+    tx.run(&[sql], &params).await?;
+    scene.save_with_secrets(tx, &user, after).await
+}
+
+/// Sets the new password of an attempt that waits for it, and goes on.
+pub async fn reset(
+    tx: &mut Tx,
+    stage: Stage,
+    id: SignInId,
+    change: Change,
+    is_sign_out: bool,
+) -> Result<Attempt> {
+    let mut attempt = attempt::lock(tx, &stage, &id).await?;
+    rules::expects_new_password(&attempt.sign_in)?;
+    let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    if is_sign_out {
+        ending::end_all_of_user(tx, &stage.scene.act, &user.id, None, Status::Revoked).await?;
+    }
+    let proven = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy);
+    let strategy = proven.unwrap_or(Strategy::ResetPasswordEmailCode);
+    let attempt = finish::after_first(tx, &stage, attempt, user, strategy, Some(change)).await?;
+    store::save(tx, &attempt.sign_in).await?;
+    Ok(attempt)
+}

@@ -1,0 +1,162 @@
+//! What somebody wants to begin with, as far as it can be read from what they sent.
+
+use latchkey_base::secret::Secret;
+use latchkey_base::text::{self, is_locale};
+use latchkey_base::{Code, Error, Problem, Result};
+
+use super::input::CreateSignIn;
+use super::rules::first_strategy;
+use crate::resources::sign_ins::model::Named;
+use crate::resources::users::model::Strategy;
+use crate::settings::{Settings, SignUpMode};
+
+/// What somebody wants to begin with.
+pub enum Plan {
+    /// Nothing yet.
+    Begin,
+    /// Saying who they are, and maybe proving it.
+    Identify(Identify),
+    /// Showing a ticket.
+    Ticket(Secret),
+    /// Going on from an attempt to sign up.
+    Transfer,
+}
+
+/// Who somebody says they are.
+pub struct Identify {
+    /// What, in the form it is stored in.
+    pub identifier: String,
+    /// What that is.
+    pub named_by: Named,
+    /// Whether somebody without an account may go on and sign up.
+    pub may_sign_up: bool,
+    /// How they want to prove it.
+    pub way: Way,
+}
+
+/// How somebody wants to prove who they are.
+pub enum Way {
+    /// They choose later.
+    Later,
+    /// With the password.
+    Password(Secret),
+    /// With a code or a link.
+    Sent {
+        /// Which.
+        strategy: Strategy,
+        /// Where a link leads in the end.
+        redirect_url: Option<String>,
+    },
+}
+
+/// Reads what somebody wants to begin with.
+pub fn plan(input: CreateSignIn, settings: &Settings) -> Result<Plan> {
+    let missing = |param: &str| Error::param(Code::FormParamMissing, param);
+    if input.transfer == Some(true) {
+        return Ok(Plan::Transfer);
+    }
+    let is_ticket = input.strategy.as_deref() == Some(Strategy::Ticket.name());
+    match input.ticket {
+        Some(ticket) if is_ticket || input.strategy.is_none() => return Ok(Plan::Ticket(ticket)),
+        None if is_ticket => return Err(missing("ticket")),
+        _ => (),
+    }
+    let strategy = input.strategy.as_deref().map(first_strategy).transpose()?;
+    let Some(identifier) = input.identifier else {
+        return match strategy.is_none() && input.password.is_none() {
+            true => Ok(Plan::Begin),
+            false => Err(missing("identifier")),
+        };
+    };
+    let (named_by, identifier) = named(&identifier, settings)?;
+    let way = match (strategy, input.password) {
+        (None | Some(Strategy::Password), Some(password)) => Way::Password(password),
+        (Some(Strategy::Password), None) => return Err(missing("password")),
+        (None, None) => Way::Later,
+        (Some(strategy), _) => Way::Sent { strategy, redirect_url: input.redirect_url },
+    };
+    let is_wanted = input.sign_up_if_missing == Some(true) && !matches!(way, Way::Password(_));
+    let is_open = settings.sign_up.mode == SignUpMode::Public && named_by.kind().is_some();
+    Ok(Plan::Identify(Identify { identifier, named_by, may_sign_up: is_wanted && is_open, way }))
+}
+
+/// The language a browser names, if it is one.
+pub fn locale(text: Option<&str>) -> Option<String> {
+    text.filter(|text| is_locale(text)).map(str::to_owned)
+}
+
+/// What a text names somebody by, as far as the instance uses that for signing in.
+fn named(text: &str, settings: &Settings) -> Result<(Named, String)> {
+    let attributes = &settings.attributes;
+    let text = text.trim();
+    if attributes.email_address.is_first_factor()
+        && let Some(address) = text::email(text)
+    {
+        return Ok((Named::EmailAddress, address));
+    }
+    let digits: String = text.chars().filter(|letter| !" -().".contains(*letter)).collect();
+    if attributes.phone_number.is_first_factor()
+        && let Some(number) = text::phone(&digits)
+    {
+        return Ok((Named::PhoneNumber, number));
+    }
+    let is_name = !text.is_empty() && text.len() <= 256 && !text.chars().any(char::is_control);
+    match attributes.username.is_first_factor() && is_name {
+        true => Ok((Named::Username, text.to_owned())),
+        false => Err(Problem::of(Code::FormParamFormatInvalid, "identifier")
+            .saying("Identifier is invalid.")
+            .into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(fields: serde_json::Value) -> CreateSignIn {
+        serde_json::from_value(fields).unwrap()
+    }
+
+    fn refused(fields: serde_json::Value) -> Option<Code> {
+        plan(input(fields), &Settings::default()).err().map(|error| error.code())
+    }
+
+    fn read(text: &str) -> Option<(Named, String)> {
+        named(text, &Settings::default()).ok()
+    }
+
+    #[test]
+    fn identifiers_are_told_apart() {
+        assert_eq!(read(" Ada@Example.com"), Some((Named::EmailAddress, "ada@example.com".into())));
+        assert_eq!(read("+44 (20) 7183-8750"), Some((Named::PhoneNumber, "+442071838750".into())));
+        assert_eq!(read("ada_l"), Some((Named::Username, "ada_l".into())));
+        assert_eq!(read("  "), None);
+        assert_eq!(read("a\nb"), None);
+    }
+
+    #[test]
+    fn what_is_missing_or_unknown_is_refused() {
+        let missing = Some(Code::FormParamMissing);
+        assert_eq!(refused(serde_json::json!({"password": "x"})), missing);
+        assert_eq!(refused(serde_json::json!({"strategy": "ticket"})), missing);
+        assert_eq!(refused(serde_json::json!({"strategy": "password", "identifier": "ada_l"})), missing);
+        assert_eq!(refused(serde_json::json!({"strategy": "magic"})), Some(Code::FormParamValueInvalid));
+        assert_eq!(refused(serde_json::json!({})), None);
+    }
+
+    #[test]
+    fn only_proofs_of_an_address_lead_to_signing_up() {
+        let may = |fields: serde_json::Value, settings: &Settings| {
+            matches!(plan(input(fields), settings), Ok(Plan::Identify(Identify { may_sign_up: true, .. })))
+        };
+        let mut settings = Settings::default();
+        let fields = |name: &str| serde_json::json!({"identifier": name, "sign_up_if_missing": true});
+        assert!(may(fields("ada@example.com"), &settings));
+        assert!(!may(fields("ada_l"), &settings));
+        let with_password =
+            serde_json::json!({"identifier": "ada@example.com", "password": "x", "sign_up_if_missing": true});
+        assert!(!may(with_password, &settings));
+        settings.sign_up.mode = SignUpMode::Waitlist;
+        assert!(!may(fields("ada@example.com"), &settings));
+    }
+}

@@ -1,0 +1,246 @@
+//! The machine of states: what may be done when, and what comes next.
+
+use latchkey_base::kinds::UserId;
+use latchkey_base::{Code, Error, Problem, Result, Time};
+
+use crate::flows::factors::rules::check_open;
+use crate::resources::challenges::model::{Challenge, State};
+use crate::resources::factors::rules as factors;
+use crate::resources::sessions::model::Session;
+use crate::resources::sign_ins::model::{SignIn, Step};
+use crate::resources::users::model::{Strategy, User};
+use crate::settings::Settings;
+
+/// A first factor, by its name.
+pub fn first_strategy(name: &str) -> Result<Strategy> {
+    const ALL: [Strategy; 6] = [
+        Strategy::Password,
+        Strategy::EmailCode,
+        Strategy::EmailLink,
+        Strategy::PhoneCode,
+        Strategy::ResetPasswordEmailCode,
+        Strategy::ResetPasswordPhoneCode,
+    ];
+    strategy(name, &ALL)
+}
+
+/// A second factor, by its name.
+pub fn second_strategy(name: &str) -> Result<Strategy> {
+    const ALL: [Strategy; 5] =
+        [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode, Strategy::Totp, Strategy::BackupCode];
+    strategy(name, &ALL)
+}
+
+fn strategy(name: &str, all: &[Strategy]) -> Result<Strategy> {
+    let found = all.iter().find(|strategy| strategy.name() == name);
+    found.copied().ok_or_else(|| {
+        Problem::of(Code::FormParamValueInvalid, "strategy").saying("This strategy is not available.").into()
+    })
+}
+
+/// The user of an attempt, unless they may not sign in at the moment. Where answers must not tell who has
+/// an account, such a user is nobody until something is proven.
+pub fn admitted(user: User, step: Step, settings: &Settings, now: Time) -> Result<Option<User>> {
+    let is_proven = !matches!(step, Step::NeedsIdentifier | Step::NeedsFirstFactor);
+    match check_open(&user, now) {
+        Ok(()) => Ok(Some(user)),
+        Err(_) if settings.attack_protection.enumeration_protection && !is_proven => Ok(None),
+        Err(refusal) => Err(refusal),
+    }
+}
+
+/// Refuses the first factor when it is not its turn.
+pub fn expects_first_factor(sign_in: &SignIn, now: Time) -> Result<()> {
+    let is_proven = is_proven(sign_in.first_factor.as_ref(), now);
+    match sign_in.step {
+        Step::NeedsFirstFactor if !is_proven => Ok(()),
+        _ if is_proven => Err(Error::new(Code::VerificationAlreadyVerified)),
+        _ => Err(Error::new(Code::ClientStateInvalid)),
+    }
+}
+
+/// Refuses the second factor when it is not its turn.
+pub fn expects_second_factor(sign_in: &SignIn, now: Time) -> Result<()> {
+    match sign_in.step {
+        Step::NeedsSecondFactor | Step::NeedsClientTrust => Ok(()),
+        _ if is_proven(sign_in.second_factor.as_ref(), now) => {
+            Err(Error::new(Code::VerificationAlreadyVerified))
+        }
+        _ => Err(Error::new(Code::ClientStateInvalid)),
+    }
+}
+
+/// Refuses a new password when it is not its turn.
+pub fn expects_new_password(sign_in: &SignIn) -> Result<()> {
+    match sign_in.step {
+        Step::NeedsNewPassword => Ok(()),
+        _ => Err(Error::new(Code::ClientStateInvalid)),
+    }
+}
+
+fn is_proven(challenge: Option<&Challenge>, now: Time) -> bool {
+    let state = challenge.map(|challenge| challenge.state(now));
+    matches!(state, Some(State::Verified | State::Transferable))
+}
+
+/// Whether a strategy is for choosing a new password.
+pub fn is_reset(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::ResetPasswordEmailCode | Strategy::ResetPasswordPhoneCode)
+}
+
+/// What comes after the first factor was proven by a strategy. `is_password_new` says that a new password
+/// was chosen already.
+pub fn after_first(
+    sign_in: &SignIn,
+    user: &User,
+    strategy: Strategy,
+    is_password_new: bool,
+    settings: &Settings,
+) -> Step {
+    if is_reset(strategy) && !is_password_new {
+        return Step::NeedsNewPassword;
+    }
+    if !factors::second(user, settings).is_empty() {
+        return Step::NeedsSecondFactor;
+    }
+    let is_known = sign_in.claim.as_ref().is_some_and(|claim| claim.is_known) || user.bypass_client_trust;
+    let is_asked = settings.sign_in.client_trust && strategy == Strategy::Password && !is_known;
+    match is_asked && !factors::trust(user, sign_in.typed(), settings).is_empty() {
+        true => Step::NeedsClientTrust,
+        false => Step::Complete,
+    }
+}
+
+/// Refuses one more session where there is one already: any in a browser that holds one at a time, one of
+/// the same user elsewhere.
+pub fn check_free(present: &[Session], user: Option<&UserId>, settings: &Settings) -> Result<()> {
+    if present.is_empty() {
+        return Ok(());
+    }
+    if settings.session.single_session {
+        return Err(Error::new(Code::SessionExists));
+    }
+    if present.iter().any(|session| session.actor.is_some()) {
+        return Err(Error::new(Code::SessionCreationNotAllowed));
+    }
+    match present.iter().find(|session| Some(&session.user) == user) {
+        Some(session) => {
+            let problem = Problem::new(Code::IdentifierAlreadySignedIn);
+            Err(problem.with("session_id", session.id.as_str()).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// What somebody is told whose first factor was refused. Where answers must not tell who has an account,
+/// they do not tell more than to nobody.
+pub fn told(refusal: Error, strategy: Strategy, settings: &Settings) -> Error {
+    if !settings.attack_protection.enumeration_protection {
+        return refusal;
+    }
+    match (refusal.code(), strategy) {
+        (Code::FormPasswordIncorrect | Code::UserLocked, Strategy::Password) => wrong_password(),
+        (Code::UserLocked, _) => Error::param(Code::FormCodeIncorrect, "code"),
+        _ => refusal,
+    }
+}
+
+/// The refusal of a password that does not tell what was wrong.
+pub fn wrong_password() -> Error {
+    Error::param(Code::FormPasswordOrIdentifierIncorrect, "password")
+}
+
+#[cfg(test)]
+mod tests {
+    use latchkey_base::kinds::{ClientId, InstanceId};
+    use latchkey_base::rng::SeededRng;
+
+    use super::*;
+    use crate::resources::sign_ins::model::{Claim, Named};
+
+    const NOW: Time = Time::from_ms(1_700_000_000_000);
+
+    fn sign_in(step: Step) -> SignIn {
+        let rng = SeededRng::new(1);
+        let client = ClientId::new(NOW, &rng);
+        SignIn { step, ..SignIn::new(&InstanceId::unset(), &client, None, NOW, &rng) }
+    }
+
+    fn user(more: &str) -> User {
+        let document = format!(
+            r#"{{"id":"user_2x4y6z8A0C2E4G6I8K0M2O4Q6S8","public_metadata":{{}},"private_metadata":{{}},
+            "unsafe_metadata":{{}},"delete_self_enabled":true,"create_organization_enabled":true,
+            "email_addresses":{{"all":[{{"id":"idn_2x4y6z8A0C2E4G6I8K0M2O4Q6S8","value":"ada@example.com",
+            "verification":{{"strategy":"admin"}},"created_at":0,"updated_at":0}}]}},
+            "created_at":0,"updated_at":0{more}}}"#
+        );
+        serde_json::from_str(&document).unwrap()
+    }
+
+    fn code(outcome: Result<()>) -> Option<Code> {
+        outcome.err().map(|error| error.code())
+    }
+
+    #[test]
+    fn each_step_has_its_turn() {
+        let first = |step| code(expects_first_factor(&sign_in(step), NOW));
+        let second = |step| code(expects_second_factor(&sign_in(step), NOW));
+        let password = |step| code(expects_new_password(&sign_in(step)));
+        let off = Some(Code::ClientStateInvalid);
+        for (step, may) in [
+            (Step::NeedsIdentifier, [off, off, off]),
+            (Step::NeedsFirstFactor, [None, off, off]),
+            (Step::NeedsSecondFactor, [off, None, off]),
+            (Step::NeedsClientTrust, [off, None, off]),
+            (Step::NeedsNewPassword, [off, off, None]),
+            (Step::Complete, [off, off, off]),
+        ] {
+            assert_eq!([first(step), second(step), password(step)], may, "{step:?}");
+        }
+        let met = Some(Challenge::met(Strategy::Password, NOW));
+        let proven = SignIn { first_factor: met, ..sign_in(Step::NeedsSecondFactor) };
+        assert_eq!(code(expects_first_factor(&proven, NOW)), Some(Code::VerificationAlreadyVerified));
+    }
+
+    #[test]
+    fn what_comes_next_depends_on_user_browser_and_settings() {
+        let mut settings = Settings::default();
+        let next = |user: &User, strategy, is_new, is_known, settings: &Settings| {
+            let claim = Claim {
+                identifier: String::new(),
+                named_by: Named::Username,
+                user: None,
+                identification: None,
+                may_sign_up: false,
+                is_known,
+            };
+            let sign_in = SignIn { claim: Some(claim), ..sign_in(Step::NeedsFirstFactor) };
+            after_first(&sign_in, user, strategy, is_new, settings)
+        };
+        let (plain, app) = (user(""), user(r#","totp_enabled":true"#));
+        let reset = Strategy::ResetPasswordEmailCode;
+        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), Step::Complete);
+        assert_eq!(next(&app, Strategy::Password, false, true, &settings), Step::NeedsSecondFactor);
+        assert_eq!(next(&app, reset, false, true, &settings), Step::NeedsNewPassword);
+        assert_eq!(next(&app, reset, true, true, &settings), Step::NeedsSecondFactor);
+        settings.sign_in.client_trust = true;
+        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), Step::NeedsClientTrust);
+        assert_eq!(next(&plain, Strategy::Password, false, true, &settings), Step::Complete);
+        assert_eq!(next(&plain, Strategy::EmailCode, false, false, &settings), Step::Complete);
+        assert_eq!(next(&app, Strategy::Password, false, false, &settings), Step::NeedsSecondFactor);
+    }
+
+    #[test]
+    fn locked_users_are_nobody_only_where_nothing_may_be_told() {
+        let locked = || user(r#","lock":{"until":null}"#);
+        let mut settings = Settings::default();
+        let refused =
+            admitted(locked(), Step::NeedsFirstFactor, &settings, NOW).err().map(|error| error.code());
+        assert_eq!(refused, Some(Code::UserLocked));
+        settings.attack_protection.enumeration_protection = true;
+        assert!(matches!(admitted(locked(), Step::NeedsFirstFactor, &settings, NOW), Ok(None)));
+        assert!(admitted(locked(), Step::NeedsSecondFactor, &settings, NOW).is_err());
+        let told = told(Error::new(Code::UserLocked), Strategy::Password, &settings);
+        assert_eq!(told.code(), Code::FormPasswordOrIdentifierIncorrect);
+    }
+}

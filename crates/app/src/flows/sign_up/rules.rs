@@ -1,0 +1,398 @@
+//! Decisions about signing up. Pure: values in, values or problems out.
+
+use latchkey_base::secret::Secret;
+use latchkey_base::text::{is_locale, name_problem, username_problem};
+use latchkey_base::{Code, Error, Problem, Result, Time};
+
+use super::input::SignUpForm;
+use crate::cx::Act;
+use crate::resources::challenges::rules::{self as challenges, Prepared, Target};
+use crate::resources::identifications::codes::is_for_tests;
+use crate::resources::identifications::rules::{attribute, checked};
+use crate::resources::sign_ups::fields::needs_proof;
+use crate::resources::sign_ups::model::{Claimed, SignUp};
+use crate::resources::users::input::CreateUser;
+use crate::resources::users::metadata::stored;
+use crate::resources::users::model::{Kind, PasswordState, Strategy, User, Verification};
+use crate::resources::users::rules::{self as users, Setting, disabled};
+use crate::settings::{Settings, SignUpMode};
+
+/// What marks an address as one of many of the same person.
+const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
+
+/// Whether people may sign up at all, or only those who were invited.
+pub fn admit(settings: &Settings, is_invited: bool) -> Result<()> {
+    match settings.sign_up.mode {
+        SignUpMode::Restricted if !is_invited => Err(Error::new(Code::SignUpModeRestricted)),
+        SignUpMode::Waitlist if !is_invited => Err(Error::new(Code::SignUpRestrictedWaitlist)),
+        SignUpMode::Public | SignUpMode::Restricted | SignUpMode::Waitlist => Ok(()),
+    }
+}
+
+/// An attempt with what a form says, but for the password. Everything wrong is added to `problems`.
+pub fn fill(
+    mut sign_up: SignUp,
+    form: &SignUpForm,
+    settings: &Settings,
+    test_mode: bool,
+    now: Time,
+    problems: &mut Vec<Problem>,
+) -> Result<SignUp> {
+    let attributes = &settings.attributes;
+    let (email, phone) = contacts(form);
+    for (kind, text) in [(Kind::Email, email), (Kind::Phone, phone), (Kind::Wallet, given(&form.web3_wallet))]
+    {
+        let Some(text) = text else { continue };
+        match claim(kind, text, settings, test_mode) {
+            Ok(value) => set_claim(sign_up.claimed_mut(kind), value),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    let (min, max) = (settings.username.min_length, settings.username.max_length);
+    let texts = [
+        ("username", &form.username, &attributes.username, &mut sign_up.username),
+        ("first_name", &form.first_name, &attributes.first_name, &mut sign_up.first_name),
+        ("last_name", &form.last_name, &attributes.last_name, &mut sign_up.last_name),
+    ];
+    for (param, text, attribute, field) in texts {
+        let Some(text) = given(text) else { continue };
+        problems.extend(match param {
+            _ if !attribute.enabled => Some(disabled(param)),
+            "username" => username_problem(text, min, max),
+            _ => name_problem(param, text),
+        });
+        *field = Some(text.to_owned());
+    }
+    if let Some(metadata) = &form.unsafe_metadata {
+        stored("unsafe_metadata", metadata.clone(), problems)?;
+        sign_up.unsafe_metadata = metadata.clone();
+    }
+    match form.legal_accepted {
+        Some(true) => sign_up.legal_accepted_at = sign_up.legal_accepted_at.or(Some(now)),
+        Some(false) if settings.legal_consent_required => {
+            problems.push(Problem::of(Code::LegalNotAccepted, "legal_accepted"));
+        }
+        Some(false) | None => (),
+    }
+    // What browsers call their language is not always a language tag, and no reason to turn anybody away.
+    if let Some(locale) = given(&form.locale).filter(|locale| is_locale(locale)) {
+        sign_up.locale = Some(locale.to_owned());
+    }
+    Ok(sign_up)
+}
+
+/// Address and number of a form. One field may be either, as pages with one input have it.
+fn contacts(form: &SignUpForm) -> (Option<&str>, Option<&str>) {
+    let either = given(&form.email_address_or_phone_number);
+    let email = given(&form.email_address).or(either.filter(|text| text.contains('@')));
+    let phone = given(&form.phone_number).or(either.filter(|text| !text.contains('@')));
+    (email, phone)
+}
+
+/// The stored form of an address or number that somebody says is theirs, if it is accepted here.
+pub fn claim(kind: Kind, text: &str, settings: &Settings, test_mode: bool) -> Result<String, Problem> {
+    if !attribute(kind, settings).enabled {
+        return Err(disabled(kind.name()));
+    }
+    let value = checked(kind, text)?;
+    let is_subaddress = kind == Kind::Email
+        && value.rsplit_once('@').is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS))
+        && !(test_mode && is_for_tests(kind, &value));
+    match settings.restrictions.block_email_subaddresses && is_subaddress {
+        true => Err(Problem::of(Code::NotAllowedAccess, kind.name())
+            .saying("Addresses with `+`, `=` or `#` are not accepted here.")),
+        false => Ok(value),
+    }
+}
+
+/// Another value starts from the beginning; the same one keeps what was proven.
+fn set_claim(field: &mut Option<Claimed>, value: String) {
+    match field {
+        Some(claimed) if claimed.value == value => (),
+        _ => {
+            let is_outdated = field.as_ref().is_some_and(|old| old.verification.is_some() || old.is_outdated);
+            *field = Some(Claimed { is_outdated, ..Claimed::new(value) });
+        }
+    }
+}
+
+/// What of an attempt may be said to be taken. Where answers must not tell who has an account, those are told
+/// who have proven that the address is theirs.
+pub fn tellable(sign_up: &SignUp, settings: &Settings) -> Vec<(&'static str, String)> {
+    let is_silent = settings.attack_protection.enumeration_protection;
+    let kinds = [Kind::Email, Kind::Phone, Kind::Wallet].into_iter();
+    let told = kinds.filter(|kind| !(is_silent && needs_proof(sign_up, *kind, settings)));
+    let claimed = told.filter_map(|kind| Some((kind.name(), sign_up.claimed(kind)?.value.clone())));
+    claimed.chain(sign_up.username.clone().map(|name| ("username", name))).collect()
+}
+
+/// The strategy a form names, if it asks for a proof. Others are known, but ask for nothing here.
+pub fn strategy(form: &SignUpForm) -> Result<Option<Strategy>> {
+    match given(&form.strategy) {
+        None | Some("password" | "ticket") => Ok(None),
+        Some(name) => match sent(name) {
+            Some(strategy) => Ok(Some(strategy)),
+            None => Err(Error::param(Code::FormParamValueInvalid, "strategy")
+                .saying("This way to sign up is not open.")),
+        },
+    }
+}
+
+/// The strategy of a proof that is asked for.
+pub fn named(strategy: Option<&str>) -> Result<Strategy> {
+    let name = strategy.filter(|name| !name.is_empty());
+    let name = name.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
+    sent(name).ok_or_else(|| Error::param(Code::VerificationStrategyInvalid, "strategy"))
+}
+
+/// The strategy of a proof that is given as a code.
+pub fn coded(strategy: Option<&str>) -> Result<Strategy> {
+    match named(strategy)? {
+        Strategy::EmailLink => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
+        strategy => Ok(strategy),
+    }
+}
+
+fn sent(name: &str) -> Option<Strategy> {
+    let all = [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode];
+    all.into_iter().find(|strategy| strategy.name() == name)
+}
+
+/// What a strategy proves.
+pub fn proves(strategy: Strategy) -> Kind {
+    match strategy {
+        Strategy::PhoneCode => Kind::Phone,
+        _ => Kind::Email,
+    }
+}
+
+/// Asks for a proof. `redirect_url` is where a link leads in the end.
+pub fn prepare(
+    act: &Act,
+    sign_up: &mut SignUp,
+    strategy: Strategy,
+    redirect_url: Option<String>,
+    settings: &Settings,
+) -> Result<Prepared> {
+    let kind = proves(strategy);
+    let owner = sign_up.id.to_string();
+    if !attribute(kind, settings).verifications.contains(&strategy) {
+        return Err(Error::param(Code::VerificationStrategyInvalid, "strategy"));
+    }
+    let missing = || Error::param(Code::FormParamMissing, kind.name());
+    let claimed = sign_up.claimed_mut(kind).as_mut().ok_or_else(missing)?;
+    if claimed.is_verified() {
+        return Err(Error::new(Code::VerificationAlreadyVerified));
+    }
+    let target = Target { kind, value: &claimed.value, identification: None };
+    let previous = claimed.verification.as_ref();
+    let prepared = match strategy {
+        Strategy::EmailLink => {
+            let url = redirect_url.ok_or_else(|| Error::param(Code::FormParamMissing, "redirect_url"))?;
+            challenges::link(act, &target, &owner, url, previous)?
+        }
+        _ => challenges::code(act, strategy, &target, previous)?,
+    };
+    claimed.verification = Some(prepared.challenge.clone());
+    claimed.is_outdated = false;
+    Ok(prepared)
+}
+
+/// The user an attempt makes.
+pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
+    let values =
+        |kind: Kind| sign_up.claimed(kind).map(|claimed| claimed.value.clone()).into_iter().collect();
+    let input = CreateUser {
+        external_id: sign_up.external_id.clone(),
+        first_name: sign_up.first_name.clone(),
+        last_name: sign_up.last_name.clone(),
+        locale: sign_up.locale.clone(),
+        email_address: values(Kind::Email),
+        phone_number: values(Kind::Phone),
+        web3_wallet: values(Kind::Wallet),
+        username: sign_up.username.clone(),
+        unsafe_metadata: sign_up.unsafe_metadata.clone(),
+        // Only whether there is one counts here; the digest takes another way.
+        password_digest: sign_up.password.as_ref().map(|_| Secret::new(String::new())),
+        // What people who sign up must have was asked of them already, and the terms are noted below.
+        skip_user_requirement: Some(true),
+        skip_password_requirement: Some(true),
+        skip_legal_checks: Some(true),
+        ..CreateUser::default()
+    };
+    let mut problems = Vec::new();
+    let mut user = users::create(&input, on, &mut problems)?;
+    Error::collect(problems)?;
+    for kind in [Kind::Email, Kind::Phone, Kind::Wallet] {
+        let Some(claimed) = sign_up.claimed(kind) else { continue };
+        for contact in &mut user.contacts_mut(kind).all {
+            contact.verification = proof(claimed);
+            // Unproven where the instance does not ask for proof, yet what the person signs in with.
+            contact.reserved = !claimed.is_verified() && kind != Kind::Wallet;
+        }
+    }
+    user.legal_accepted_at = sign_up.legal_accepted_at;
+    user.password =
+        sign_up.password.as_ref().map(|_| PasswordState { updated_at: on.now, compromised: false });
+    Ok(user)
+}
+
+fn proof(claimed: &Claimed) -> Option<Verification> {
+    let met = claimed.verification.as_ref().filter(|challenge| challenge.verified_at.is_some())?;
+    Some(Verification { strategy: met.strategy, attempts: Some(met.attempts), expire_at: met.expire_at })
+}
+
+/// An optional text, where empty means not given.
+fn given(text: &Option<String>) -> Option<&str> {
+    text.as_deref().filter(|text| !text.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use latchkey_base::kinds::{ClientId, InstanceId};
+    use latchkey_base::rng::SeededRng;
+    use latchkey_jose::seal::MasterKey;
+
+    use super::*;
+    use crate::resources::challenges::model::Challenge;
+    use crate::resources::sign_ups::model::Password;
+
+    const NOW: Time = Time::from_ms(1_700_000_000_000);
+
+    fn act() -> Act {
+        let rng = SeededRng::new(9);
+        Act {
+            instance: InstanceId::new(NOW, &rng),
+            now: NOW,
+            rng: Arc::new(rng),
+            master: Arc::new(MasterKey::from_bytes([7; 32])),
+            client_ip: String::new(),
+            user_agent: String::new(),
+            test_mode: false,
+        }
+    }
+
+    fn filled(form: SignUpForm, settings: &Settings) -> (SignUp, Vec<Code>) {
+        let rng = SeededRng::new(5);
+        let blank = SignUp::new(&InstanceId::new(NOW, &rng), &ClientId::new(NOW, &rng), NOW, &rng);
+        again(blank, form, settings)
+    }
+
+    fn again(sign_up: SignUp, form: SignUpForm, settings: &Settings) -> (SignUp, Vec<Code>) {
+        let mut problems = Vec::new();
+        let sign_up = fill(sign_up, &form, settings, false, NOW, &mut problems).ok().unwrap();
+        (sign_up, problems.iter().map(|problem| problem.code).collect())
+    }
+
+    fn address(text: &str) -> SignUpForm {
+        SignUpForm { email_address: Some(text.into()), ..SignUpForm::default() }
+    }
+
+    fn code<T>(outcome: Result<T>) -> Option<Code> {
+        outcome.err().map(|error| error.code())
+    }
+
+    #[test]
+    fn doors_are_open_to_all_or_to_the_invited() {
+        let mut settings = Settings::default();
+        assert_eq!(code(admit(&settings, false)), None);
+        settings.sign_up.mode = SignUpMode::Restricted;
+        assert_eq!(code(admit(&settings, false)), Some(Code::SignUpModeRestricted));
+        settings.sign_up.mode = SignUpMode::Waitlist;
+        assert_eq!(code(admit(&settings, false)), Some(Code::SignUpRestrictedWaitlist));
+        assert_eq!(code(admit(&settings, true)), None);
+    }
+
+    #[test]
+    fn another_address_loses_the_proof_of_the_one_before() {
+        let settings = Settings::default();
+        let (mut sign_up, _) = filled(address("Ada@Example.com"), &settings);
+        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
+        let (sign_up, _) = again(sign_up, address("ada@example.com"), &settings);
+        assert!(sign_up.claimed(Kind::Email).unwrap().verification.is_some());
+        let (mut sign_up, _) = again(sign_up, address("eve@example.com"), &settings);
+        let claimed = sign_up.claimed(Kind::Email).unwrap();
+        assert!(claimed.verification.is_none() && claimed.is_outdated);
+        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
+        assert!(!sign_up.claimed(Kind::Email).unwrap().is_outdated);
+    }
+
+    #[test]
+    fn proofs_are_asked_for_as_the_settings_say() {
+        let settings = Settings::default();
+        let (mut sign_up, _) = filled(address("ada@example.com"), &settings);
+        let mut refused = |strategy| code(prepare(&act(), &mut sign_up, strategy, None, &settings));
+        assert_eq!(refused(Strategy::EmailLink), Some(Code::VerificationStrategyInvalid));
+        assert_eq!(refused(Strategy::PhoneCode), Some(Code::FormParamMissing));
+        let claimed = sign_up.email_address.as_mut().unwrap();
+        claimed.verification = Some(Challenge::met(Strategy::EmailCode, NOW));
+        let again = prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings);
+        assert_eq!(code(again), Some(Code::VerificationAlreadyVerified));
+    }
+
+    #[test]
+    fn strategies_that_ask_for_nothing_are_known_and_others_are_not() {
+        let of = |name: &str| strategy(&SignUpForm { strategy: Some(name.into()), ..SignUpForm::default() });
+        assert!(
+            matches!(of("password"), Ok(None))
+                && matches!(of("ticket"), Ok(None))
+                && matches!(of(""), Ok(None))
+        );
+        assert!(matches!(of("phone_code"), Ok(Some(Strategy::PhoneCode))));
+        assert_eq!(code(of("oauth_google")), Some(Code::FormParamValueInvalid));
+        assert_eq!(code(named(Some("totp"))), Some(Code::VerificationStrategyInvalid));
+        assert_eq!(code(coded(Some("email_link"))), Some(Code::VerificationStrategyInvalid));
+        assert_eq!(code(coded(None)), Some(Code::FormParamMissing));
+    }
+
+    #[test]
+    fn nothing_is_told_about_an_address_that_is_not_proven_where_answers_must_not_tell() {
+        let mut settings = Settings::default();
+        let form = SignUpForm { username: Some("countess".into()), ..address("ada@example.com") };
+        let (mut sign_up, _) = filled(form, &settings);
+        let told = |sign_up: &SignUp, settings: &Settings| {
+            tellable(sign_up, settings).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(told(&sign_up, &settings), ["email_address", "username"]);
+        settings.attack_protection.enumeration_protection = true;
+        assert_eq!(told(&sign_up, &settings), ["username"]);
+        let claimed = sign_up.email_address.as_mut().unwrap();
+        claimed.verification = Some(Challenge::met(Strategy::EmailCode, NOW));
+        assert_eq!(told(&sign_up, &settings), ["email_address", "username"]);
+    }
+
+    #[test]
+    fn subaddresses_are_refused_where_they_are_blocked() {
+        let mut settings = Settings::default();
+        assert_eq!(filled(address("ada+1@example.com"), &settings).1, []);
+        settings.restrictions.block_email_subaddresses = true;
+        assert_eq!(filled(address("ada+1@example.com"), &settings).1, [Code::NotAllowedAccess]);
+        assert_eq!(filled(address("ada@example.com"), &settings).1, []);
+    }
+
+    #[test]
+    fn user_has_what_was_proven_and_how() {
+        let settings = Settings::default();
+        let form = SignUpForm {
+            phone_number: Some("+4915112345678".into()),
+            first_name: Some("Ada".into()),
+            legal_accepted: Some(true),
+            ..address("ada@example.com")
+        };
+        let (mut sign_up, _) = filled(form, &settings);
+        sign_up.password = Some(Password::Moved);
+        let met = Challenge { attempts: 2, ..Challenge::met(Strategy::EmailLink, NOW) };
+        sign_up.email_address.as_mut().unwrap().verification = Some(met);
+        let act = act();
+        let on = Setting { instance: &act.instance, settings: &settings, now: NOW, rng: &*act.rng };
+        let user = user(&sign_up, on).ok().unwrap();
+        let (email, phone) = (&user.email_addresses.all[0], &user.phone_numbers.all[0]);
+        let proof = Verification { strategy: Strategy::EmailLink, attempts: Some(2), expire_at: None };
+        assert_eq!((email.verification.as_ref(), email.reserved), (Some(&proof), false));
+        assert_eq!((phone.verification.as_ref(), phone.reserved), (None, true));
+        assert_eq!((user.legal_accepted_at, user.first_name.as_deref()), (Some(NOW), Some("Ada")));
+        assert!(user.password.is_some_and(|password| password.updated_at == NOW && !password.compromised));
+    }
+}

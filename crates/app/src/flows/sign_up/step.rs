@@ -1,0 +1,244 @@
+//! The steps of an attempt, each inside its one transaction. The client is locked first, then the attempt:
+//! whatever happens on a client happens one after the other.
+
+use latchkey_base::kinds::SignUpId;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_db::{Body, Tx, unique_violation};
+
+use super::input::SignUpForm;
+use super::{complete, rules, tickets, transfer};
+use crate::cx::Cx;
+use crate::frontend::visitor::{Held, Hold};
+use crate::messages;
+use crate::outbox;
+use crate::resources::challenges::rules::{Attempt, attempt_code};
+use crate::resources::clients::model::Client;
+use crate::resources::clients::store as clients;
+use crate::resources::identifications::rules::taken_problem;
+use crate::resources::sessions::store as sessions;
+use crate::resources::sign_ups::fields;
+use crate::resources::sign_ups::model::{Password, SignUp};
+use crate::resources::sign_ups::{rules as attempts, store};
+use crate::resources::users::change::Scene;
+use crate::resources::users::model::Strategy;
+use crate::resources::users::store as users;
+
+/// What every step needs.
+#[derive(Clone)]
+pub struct Stage {
+    /// Who does it when, and by which settings.
+    pub scene: Scene,
+    /// The client that asks.
+    pub hold: Hold,
+}
+
+/// What came of a step. It is kept even where the answer is a refusal: a wrong code counts.
+pub struct Step {
+    /// The client.
+    pub client: Client,
+    /// Its new secret, if it has one.
+    pub secret: Option<Secret>,
+    /// The attempt.
+    pub sign_up: SignUp,
+    /// Why the answer is a refusal, if it is.
+    pub refusal: Option<Error>,
+}
+
+/// What a form says, checked as far as that is possible without looking at the database.
+#[derive(Clone)]
+pub struct Wanted {
+    /// The form.
+    pub form: SignUpForm,
+    /// The password in it, hashed.
+    pub password: Option<Password>,
+    /// How to prove the address or number at once.
+    pub strategy: Option<Strategy>,
+    /// Where a link leads in the end.
+    pub redirect_url: Option<String>,
+}
+
+/// Runs the transaction of a step. Somebody may take an identifier between the look at it and the writing;
+/// a second look then tells which one it was.
+pub async fn twice<T, F>(cx: &Cx, work: F) -> Result<T>
+where
+    T: Send + 'static,
+    F: Clone + for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+{
+    match cx.write(work.clone()).await {
+        Err(error) if unique_violation(&error).is_some() => cx.write(work).await.map_err(explained),
+        outcome => outcome,
+    }
+}
+
+fn explained(error: Error) -> Error {
+    match unique_violation(&error) {
+        Some("users.external_id") => taken_problem("external_id").into(),
+        Some(_) => Error::new(Code::FormIdentifierExists),
+        None => error,
+    }
+}
+
+impl Stage {
+    /// Begins an attempt, which takes the place of the one under way on the client.
+    pub async fn create(self, tx: &mut Tx, wanted: Wanted) -> Result<Step> {
+        let act = &self.scene.act;
+        let Held { client, secret } = self.hold.lock(tx, act).await?;
+        self.check_nobody_is_here(tx, &client).await?;
+        let sign_up = SignUp::new(&act.instance, &client.id, act.now, &*act.rng);
+        let (mut client, sign_up) = match wanted.form.transfer {
+            Some(true) => transfer::take_over(tx, act, client, sign_up).await?,
+            Some(false) | None => (client, sign_up),
+        };
+        let sign_up = self.filled(tx, sign_up, wanted).await?;
+        if let Some(old) = client.sign_up.replace(sign_up.id.clone()) {
+            store::delete(tx, &act.instance, &old).await?;
+        }
+        store::insert(tx, &sign_up).await?;
+        clients::save(tx, &client, act.now).await?;
+        let step = self.conclude(tx, client, sign_up).await?;
+        Ok(Step { secret: step.secret.or(secret), ..step })
+    }
+
+    /// Changes what is known of the person.
+    pub async fn update(self, tx: &mut Tx, id: SignUpId, wanted: Wanted) -> Result<Step> {
+        let (client, sign_up) = self.lock(tx, &id).await?;
+        let sign_up = attempts::open(sign_up, self.scene.act.now)?;
+        let sign_up = self.filled(tx, sign_up, wanted).await?;
+        store::save(tx, &sign_up).await?;
+        self.conclude(tx, client, sign_up).await
+    }
+
+    /// Sends a code or link.
+    pub async fn prepare(
+        self,
+        tx: &mut Tx,
+        id: SignUpId,
+        strategy: Strategy,
+        redirect_url: Option<String>,
+    ) -> Result<Step> {
+        let (client, sign_up) = self.lock(tx, &id).await?;
+        let mut sign_up = attempts::open(sign_up, self.scene.act.now)?;
+        rules::admit(&self.scene.settings, sign_up.is_invited)?;
+        self.send(tx, &mut sign_up, strategy, redirect_url).await?;
+        store::save(tx, &sign_up).await?;
+        Ok(Step { client, secret: None, sign_up, refusal: None })
+    }
+
+    /// Tries a code.
+    pub async fn attempt(self, tx: &mut Tx, id: SignUpId, strategy: Strategy, code: Secret) -> Result<Step> {
+        let act = &self.scene.act;
+        let (client, mut sign_up) = self.lock(tx, &id).await?;
+        let kind = rules::proves(strategy);
+        let claimed = sign_up.claimed_mut(kind).as_mut();
+        let claimed = claimed.ok_or_else(|| Error::new(Code::VerificationMissing))?;
+        let challenge = match claimed.verification.clone() {
+            Some(challenge) if challenge.strategy == strategy => challenge,
+            Some(_) => return Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
+            None if claimed.is_outdated => return Err(Error::new(Code::SignUpOutdatedVerification)),
+            None => return Err(Error::new(Code::VerificationMissing)),
+        };
+        let Attempt { challenge, refusal } = attempt_code(&act.master, challenge, &code, act.now)?;
+        claimed.verification = Some(challenge);
+        if refusal.is_none() {
+            sign_up = attempts::open(sign_up, act.now)?;
+            rules::admit(&self.scene.settings, sign_up.is_invited)?;
+        }
+        store::save(tx, &sign_up).await?;
+        // Whoever has proven that the address is theirs may know that it has an account already.
+        let refusal = match refusal {
+            Some(refusal) => Some(refusal),
+            None => Error::collect(self.taken(tx, &sign_up).await?).err(),
+        };
+        match refusal {
+            Some(_) => Ok(Step { client, secret: None, sign_up, refusal }),
+            None => self.conclude(tx, client, sign_up).await,
+        }
+    }
+
+    /// Makes the user and the session if nothing is left to ask for. The attempt is saved already.
+    async fn conclude(&self, tx: &mut Tx, client: Client, sign_up: SignUp) -> Result<Step> {
+        match fields::progress(&sign_up, &self.scene.settings).is_complete() {
+            true => complete::complete(tx, &self.scene, Some(&self.hold), client, sign_up).await,
+            false => Ok(Step { client, secret: None, sign_up, refusal: None }),
+        }
+    }
+
+    /// The attempt of the client that asks; one of another client is not there.
+    async fn lock(&self, tx: &mut Tx, id: &SignUpId) -> Result<(Client, SignUp)> {
+        let client = self.hold.lock_known(tx).await?;
+        let found = store::lock(tx, &self.scene.act.instance, id).await?;
+        let mine = found.filter(|sign_up| sign_up.client == client.id);
+        Ok((client, mine.ok_or_else(|| Error::not_found("sign-up", id))?))
+    }
+
+    /// The attempt with what a form says; a code or link is on its way if the form asks for it.
+    async fn filled(&self, tx: &mut Tx, sign_up: SignUp, wanted: Wanted) -> Result<SignUp> {
+        let Scene { act, settings, .. } = &self.scene;
+        let sign_up = match wanted.form.ticket.as_deref().filter(|ticket| !ticket.is_empty()) {
+            Some(ticket) => tickets::admit(tx, act, sign_up, ticket).await?,
+            None => sign_up,
+        };
+        rules::admit(settings, sign_up.is_invited)?;
+        let mut problems = Vec::new();
+        let mut sign_up =
+            rules::fill(sign_up, &wanted.form, settings, act.test_mode, act.now, &mut problems)?;
+        Error::collect(problems)?;
+        sign_up.password = wanted.password.or(sign_up.password);
+        Error::collect(self.taken(tx, &sign_up).await?)?;
+        if let Some(strategy) = wanted.strategy {
+            let claimed = sign_up.claimed(rules::proves(strategy));
+            if !claimed.is_some_and(|claimed| claimed.is_verified()) {
+                self.send(tx, &mut sign_up, strategy, wanted.redirect_url).await?;
+            }
+        }
+        Ok(sign_up)
+    }
+
+    /// Which identifiers somebody else has, as far as that may be told.
+    async fn taken(&self, tx: &mut Tx, sign_up: &SignUp) -> Result<Vec<Problem>> {
+        let mut problems = Vec::new();
+        for (param, value) in rules::tellable(sign_up, &self.scene.settings) {
+            if users::is_held(tx, &sign_up.instance, param, &value).await? {
+                problems.push(taken_problem(param));
+            }
+        }
+        Ok(problems)
+    }
+
+    async fn send(
+        &self,
+        tx: &mut Tx,
+        sign_up: &mut SignUp,
+        strategy: Strategy,
+        redirect_url: Option<String>,
+    ) -> Result<()> {
+        let Scene { act, settings, api_url } = &self.scene;
+        let prepared = rules::prepare(act, sign_up, strategy, redirect_url, settings)?;
+        let kind = rules::proves(strategy);
+        let to = sign_up.claimed(kind).map(|claimed| claimed.value.as_str()).unwrap_or_default();
+        if !prepared.is_sent {
+            return Ok(());
+        }
+        let message = match strategy {
+            Strategy::EmailLink => {
+                let url = format!("{api_url}/v1/verify?token={}", prepared.secret.expose());
+                messages::link(None, to, url, "verification_link")
+            }
+            _ => messages::code(None, kind, to, &prepared.secret),
+        };
+        outbox::send(tx, act, message).await
+    }
+
+    /// Where a browser holds one session at a time, whoever is signed in cannot sign up.
+    async fn check_nobody_is_here(&self, tx: &mut Tx, client: &Client) -> Result<()> {
+        let Scene { act, settings, .. } = &self.scene;
+        let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
+        match live.iter().any(|(session, _)| session.actor.is_some()) {
+            _ if live.is_empty() => Ok(()),
+            _ if settings.session.single_session => Err(Error::new(Code::SessionExists)),
+            true => Err(Error::new(Code::SessionCreationNotAllowed)),
+            false => Ok(()),
+        }
+    }
+}

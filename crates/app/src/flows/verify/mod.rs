@@ -1,0 +1,4 @@
+//! Opening a link that was sent by e-mail. The token says what it belongs to: an attempt to sign in or up,
+//! or an address of somebody who is signed in.
+
+pub mod frontend;

@@ -1,0 +1,101 @@
+//! What every request of a browser passes first: which instance it is for, whether its origin may ask,
+//! whether it asks too often; and the headers that let pages of other origins read the answer.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, ORIGIN,
+    VARY,
+};
+use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use latchkey_base::{Code, Error, Result};
+use latchkey_web::edge::OperationIndex;
+use latchkey_web::reply::Failure;
+
+use super::site::{self, Site};
+use crate::cx::client_ip;
+use crate::{App, AppState};
+
+/// What pages of other origins may read of an answer.
+const EXPOSED: &str = "Authorization, Clerk-Db-Jwt, Clerk-Trace-Id, Retry-After, X-Country";
+
+/// What is the same for every instance, and answers without one.
+const FOR_ALL: [&str; 5] = ["/npm/", "/images/", "/healthz", "/readyz", "/metrics"];
+
+/// Lets a request in, and its answer out.
+pub async fn pass(State(AppState(app)): State<AppState>, mut request: Request, next: Next) -> Response {
+    if FOR_ALL.iter().any(|beginning| request.uri().path().starts_with(beginning)) {
+        return next.run(request).await;
+    }
+    let origin = request.headers().get(ORIGIN).cloned();
+    let is_preflight = request.method() == Method::OPTIONS;
+    let mut response = match admit(&app, &mut request).await {
+        Ok(()) if is_preflight => StatusCode::NO_CONTENT.into_response(),
+        Ok(()) => next.run(request).await,
+        // The page must be able to read why; the refusal itself tells nothing.
+        Err(error) => Failure(error).into_response(),
+    };
+    let headers = response.headers_mut();
+    if !headers.contains_key(CACHE_CONTROL) {
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    }
+    if let Some(origin) = origin {
+        allow(headers, origin, is_preflight);
+    }
+    response
+}
+
+async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
+    let site = site::find(app, &mut app.db.read().await?, request.headers()).await?;
+    check_origin(&site, request.headers())?;
+    let operation = request.extensions().get::<OperationIndex>().map(|OperationIndex(index)| *index);
+    if let Some(operation) = operation.and_then(|index| app.frontend_operations.get(index)) {
+        let ip = client_ip(request.headers(), request.extensions(), &app.trusted_proxies);
+        let who = (site.instance.as_str(), &*ip);
+        app.rate_limits.check_visitor(&app.throttle, who, operation.id, app.clock.now()).await?;
+    }
+    request.extensions_mut().insert(Arc::new(site));
+    Ok(())
+}
+
+/// Development instances answer every page; production ones those of the application's own domain and
+/// those the settings name.
+fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
+    let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
+    let origin = origin.to_str().unwrap_or_default();
+    match site.is_development() || is_own(site, origin) {
+        true => Ok(()),
+        false => Err(Error::new(Code::OriginInvalid)),
+    }
+}
+
+/// Whether an origin belongs to the application.
+pub fn is_own(site: &Site, origin: &str) -> bool {
+    if site.settings.allowed_origins.iter().any(|allowed| allowed == origin) || origin == site.base_url {
+        return true;
+    }
+    let base = site.base_url.rsplit_once("/__clerk").map_or(&*site.base_url, |(base, _)| base);
+    let domain = site.frontend_api.strip_prefix("clerk.").unwrap_or(&site.frontend_api);
+    let host = origin.strip_prefix("https://").unwrap_or_default();
+    origin == base || host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+}
+
+fn allow(headers: &mut HeaderMap, origin: HeaderValue, is_preflight: bool) {
+    headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+    headers.insert(ACCESS_CONTROL_ALLOW_CREDENTIALS, HeaderValue::from_static("true"));
+    headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, HeaderValue::from_static(EXPOSED));
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+    if is_preflight {
+        let methods = HeaderValue::from_static("GET, POST, PATCH, PUT, DELETE, OPTIONS");
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, methods);
+        headers.insert(
+            ACCESS_CONTROL_ALLOW_HEADERS,
+            HeaderValue::from_static("authorization, content-type, clerk-api-version"),
+        );
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("7200"));
+    }
+}

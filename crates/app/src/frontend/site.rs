@@ -1,0 +1,151 @@
+//! The instance a request of a browser is for, as seen from outside.
+
+use std::sync::Arc;
+
+use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
+use axum::http::header::HOST;
+use axum::http::request::Parts;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+use latchkey_jose::digest::sha256;
+use latchkey_web::reply::Failure;
+
+use crate::resources::instances::keys::publishable_key;
+use crate::resources::instances::model::Environment;
+use crate::resources::instances::store::{self, Place};
+use crate::settings::Settings;
+use crate::{App, AppState};
+
+/// Headers a proxy on the application's side sends.
+const PROXY_URL: &str = "clerk-proxy-url";
+const SECRET_KEY: &str = "clerk-secret-key";
+
+/// An instance, and where it is reached.
+pub struct Site {
+    /// The tenant.
+    pub instance: InstanceId,
+    /// Development or production.
+    pub environment: Environment,
+    /// Its settings, as they are now.
+    pub settings: Arc<Settings>,
+    /// The host its publishable key names.
+    pub frontend_api: String,
+    /// Where browsers reach this API, without a slash at the end.
+    pub base_url: String,
+    /// Who vouches for its tokens.
+    pub issuer: String,
+    /// The id of the key it signs with, if it was read on the way.
+    pub signing_key: Option<String>,
+}
+
+impl Site {
+    /// Whether it is a development instance.
+    pub fn is_development(&self) -> bool {
+        self.environment == Environment::Development
+    }
+
+    /// Whether test addresses, numbers and codes work.
+    pub fn test_mode(&self) -> bool {
+        self.settings.test_mode.unwrap_or(self.is_development())
+    }
+
+    /// The key browsers carry.
+    pub fn publishable_key(&self) -> String {
+        publishable_key(self.environment, &self.frontend_api)
+    }
+
+    /// Whether browsers are reached over TLS, so that cookies can be kept to it.
+    pub fn is_secure(&self) -> bool {
+        self.base_url.starts_with("https://")
+    }
+}
+
+/// Finds the instance of a request: by the secret key a proxy shows, by the host, or the oldest
+/// development instance.
+pub async fn find(app: &App, tx: &mut Tx, headers: &HeaderMap) -> Result<Site> {
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let proxy_url = header(PROXY_URL);
+    let (place, signing_key) = match header(SECRET_KEY) {
+        Some(key) => {
+            let place = store::find_place_by_key(tx, &sha256(key.as_bytes())).await?;
+            (place.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?, None)
+        }
+        None if proxy_url.is_some() => return Err(Error::new(Code::ProxyRequestMissingSecretKey)),
+        None => by_host(app, tx, header(HOST.as_str()).unwrap_or_default()).await?,
+    };
+    let settings = app.settings_of(tx, &place.holder).await?;
+    let issuer = url_of(&place.frontend_api);
+    let base_url = match proxy_url.filter(|url| is_base_url(url)) {
+        Some(url) => url.trim_end_matches('/').to_owned(),
+        None => app.public_url(&place.frontend_api),
+    };
+    Ok(Site {
+        instance: place.holder.id,
+        environment: place.holder.environment,
+        settings,
+        frontend_api: place.frontend_api,
+        base_url,
+        issuer,
+        signing_key,
+    })
+}
+
+async fn by_host(app: &App, tx: &mut Tx, host: &str) -> Result<(Place, Option<String>)> {
+    let found = store::find_signing_place(tx, &host.to_ascii_lowercase(), app.clock.now()).await?;
+    if let Some(found) = found {
+        return Ok(found);
+    }
+    let place = store::find_default_development(tx).await?;
+    Ok((place.ok_or_else(|| Error::new(Code::HostInvalid))?, None))
+}
+
+/// Where browsers reach the Frontend API at a host: over TLS, but for this very machine.
+pub fn url_of(host: &str) -> String {
+    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let is_here = name == "localhost" || name.ends_with(".localhost") || name.starts_with("127.") || name == "[::1]";
+    format!("{}://{host}", if is_here { "http" } else { "https" })
+}
+
+fn is_base_url(text: &str) -> bool {
+    let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    rest.is_some_and(|rest| {
+        !rest.is_empty() && rest.chars().all(|c| c.is_ascii_alphanumeric() || "-._~:/[]".contains(c))
+    })
+}
+
+/// The instance of a request, which the gate has found.
+pub struct At(pub Arc<Site>);
+
+impl FromRequestParts<AppState> for At {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<At, Failure> {
+        let site = parts.extensions.get::<Arc<Site>>().cloned();
+        Ok(At(site.ok_or_else(|| Error::internal("a request passed the gate without an instance"))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_reached_without_tls() {
+        assert_eq!(url_of("127.0.0.1:3401"), "http://127.0.0.1:3401");
+        assert_eq!(url_of("app.localhost:3401"), "http://app.localhost:3401");
+        assert_eq!(url_of("clerk.example.com"), "https://clerk.example.com");
+        assert_eq!(url_of("notlocalhost"), "https://notlocalhost");
+    }
+
+    #[test]
+    fn a_proxy_names_a_plain_url() {
+        for good in ["https://app.example.com/__clerk", "http://localhost:3000/__clerk"] {
+            assert!(is_base_url(good));
+        }
+        for bad in ["javascript:alert(1)", "https://", "https://a b", "https://a?b", "/relative", "https://a\"b"] {
+            assert!(!is_base_url(bad), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,158 @@
+//! Sending codes and links, and checking what comes back.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_base::kinds::IdentificationId;
+use latchkey_base::rng;
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result, Time};
+use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_jose::seal::MasterKey;
+
+use super::model::{Challenge, State};
+use crate::cx::Act;
+use crate::limits::{CHALLENGE_SENDINGS, PHONE_CODE_PAUSE_MS, VERIFICATION_MS};
+use crate::resources::identifications::codes::{digits, is_for_tests};
+use crate::resources::users::model::{Kind, Strategy};
+
+/// What codes are sealed for.
+const SEALED_FOR: &str = "challenge";
+
+/// Where a code or link goes.
+pub struct Target<'a> {
+    /// E-mail or phone.
+    pub kind: Kind,
+    /// The address or number.
+    pub value: &'a str,
+    /// The identification it is, unless the account does not exist yet.
+    pub identification: Option<&'a IdentificationId>,
+}
+
+/// A challenge that was just made, with what must be sent, if anything.
+pub struct Prepared {
+    /// The challenge.
+    pub challenge: Challenge,
+    /// The code, or the secret of the link; nothing is sent to targets for tests.
+    pub secret: Secret,
+    /// Whether it is to be sent.
+    pub is_sent: bool,
+}
+
+/// A new code for a target. `previous` is the challenge it takes the place of, if any.
+pub fn code(
+    act: &Act,
+    strategy: Strategy,
+    target: &Target<'_>,
+    previous: Option<&Challenge>,
+) -> Result<Prepared> {
+    let is_test = act.test_mode && is_for_tests(target.kind, target.value);
+    let sent = pause(strategy, target, previous, is_test, act.now)?;
+    let secret = digits(is_test, &*act.rng);
+    let sealed = act.master.seal(SEALED_FOR, secret.expose().as_bytes()).map_err(Error::internal)?;
+    let challenge = sending(strategy, target, URL_SAFE_NO_PAD.encode(sealed), sent, act.now);
+    Ok(Prepared { challenge, secret, is_sent: !is_test })
+}
+
+/// A new link for a target. `owner` names the attempt it belongs to.
+pub fn link(
+    act: &Act,
+    target: &Target<'_>,
+    owner: &str,
+    redirect_url: String,
+    previous: Option<&Challenge>,
+) -> Result<Prepared> {
+    let is_test = act.test_mode && is_for_tests(target.kind, target.value);
+    let sent = pause(Strategy::EmailLink, target, previous, is_test, act.now)?;
+    let secret = format!("{owner}.{}", URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*act.rng)));
+    let digest = URL_SAFE_NO_PAD.encode(sha256(secret.as_bytes()));
+    let challenge = Challenge {
+        redirect_url: Some(redirect_url),
+        ..sending(Strategy::EmailLink, target, digest, sent, act.now)
+    };
+    Ok(Prepared { challenge, secret: Secret::new(secret), is_sent: true })
+}
+
+fn sending(strategy: Strategy, target: &Target<'_>, secret: String, sent: i64, now: Time) -> Challenge {
+    Challenge {
+        identification: target.identification.cloned(),
+        target: Some(target.value.to_owned()),
+        secret: Some(secret),
+        sent,
+        expire_at: Some(now.plus_ms(VERIFICATION_MS)),
+        verified_at: None,
+        ..Challenge::met(strategy, now)
+    }
+}
+
+/// How often was sent with this time. Texts cost money and mails annoy, so there is a bound to both.
+fn pause(
+    strategy: Strategy,
+    target: &Target<'_>,
+    previous: Option<&Challenge>,
+    is_test: bool,
+    now: Time,
+) -> Result<i64> {
+    let same = previous.filter(|previous| {
+        previous.strategy == strategy && previous.target.as_deref() == Some(target.value)
+    });
+    let Some(previous) = same.filter(|_| !is_test) else { return Ok(1) };
+    let since_ms = now.ms_since(previous.sent_at);
+    let too_soon = target.kind == Kind::Phone && since_ms < PHONE_CODE_PAUSE_MS;
+    match too_soon || previous.sent >= CHALLENGE_SENDINGS {
+        true => {
+            let wait_ms = if too_soon { PHONE_CODE_PAUSE_MS - since_ms } else { VERIFICATION_MS };
+            Err(Error::new(Code::VerificationCodeTooManyRequests).retry_after((wait_ms + 999) / 1000))
+        }
+        false => Ok(previous.sent + 1),
+    }
+}
+
+/// The outcome of an attempt: the challenge as it stands after it, and what to tell.
+pub struct Attempt {
+    /// To be saved in any case: a failed attempt counts.
+    pub challenge: Challenge,
+    /// Why it was refused, if it was.
+    pub refusal: Option<Error>,
+}
+
+/// Tries a code.
+pub fn attempt_code(master: &MasterKey, challenge: Challenge, code: &Secret, now: Time) -> Result<Attempt> {
+    let sealed = challenge.secret.as_deref().ok_or_else(|| Error::new(Code::VerificationMissing))?;
+    let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(Error::internal)?;
+    let expected = master.open(SEALED_FOR, &sealed).map_err(Error::internal)?;
+    Ok(attempt(challenge, constant_time_eq(&expected, code.expose().as_bytes()), now))
+}
+
+/// Tries the secret of a link.
+pub fn attempt_link(challenge: Challenge, secret: &str, now: Time) -> Attempt {
+    let is_right = is_link(&challenge, secret);
+    attempt(challenge, is_right, now)
+}
+
+/// Whether a secret is the one in the link of a challenge, whatever became of it.
+pub fn is_link(challenge: &Challenge, secret: &str) -> bool {
+    let expected = challenge.secret.as_deref().unwrap_or_default();
+    let given = URL_SAFE_NO_PAD.encode(sha256(secret.as_bytes()));
+    challenge.strategy == Strategy::EmailLink && constant_time_eq(expected.as_bytes(), given.as_bytes())
+}
+
+fn attempt(mut challenge: Challenge, is_right: bool, now: Time) -> Attempt {
+    let refusal = match challenge.state(now) {
+        State::Verified | State::Transferable => Some(Error::new(Code::VerificationAlreadyVerified)),
+        State::Expired => Some(Error::new(Code::VerificationExpired)),
+        State::Failed => Some(Error::new(Code::VerificationFailed)),
+        State::Unverified if is_right => {
+            challenge.attempts += 1;
+            challenge.verified_at = Some(now);
+            None
+        }
+        State::Unverified => {
+            challenge.attempts += 1;
+            Some(match challenge.state(now) {
+                State::Failed => Error::new(Code::VerificationFailed),
+                _ => Error::param(Code::FormCodeIncorrect, "code"),
+            })
+        }
+    };
+    Attempt { challenge, refusal }
+}

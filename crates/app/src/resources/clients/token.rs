@@ -1,0 +1,46 @@
+//! What a client shows to prove itself: a signed token with its id and a secret that changes whenever
+//! somebody signs in, so that a token planted before is worth nothing after.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_base::kinds::ClientId;
+use latchkey_base::rng::{self, Rng};
+use latchkey_base::secret::Secret;
+use latchkey_base::{Id, Result};
+use latchkey_jose::digest::sha256;
+use serde::{Deserialize, Serialize};
+
+use crate::keyring::Signer;
+
+/// The claims of the token.
+#[derive(Serialize, Deserialize)]
+struct Claims {
+    id: String,
+    rotating_token: String,
+}
+
+/// A new secret for a client.
+pub fn secret(rng: &dyn Rng) -> Secret {
+    Secret::new(URL_SAFE_NO_PAD.encode(rng::bytes::<24>(rng)))
+}
+
+/// What is stored of a secret.
+pub fn digest(secret: &Secret) -> [u8; 32] {
+    sha256(secret.expose().as_bytes())
+}
+
+/// The token a client keeps.
+pub fn write(signer: &Signer, client: &ClientId, secret: &Secret) -> Result<String> {
+    signer.sign_plain(&Claims { id: client.as_str().to_owned(), rotating_token: secret.expose().to_owned() })
+}
+
+/// What a token claims. The secret in it is what is checked, by its digest, so the signature adds nothing
+/// and is left to those who cannot ask the database.
+pub fn read(token: &str) -> Option<(ClientId, Secret)> {
+    let mut parts = token.split('.');
+    let (_, claims, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {
+        return None;
+    };
+    let claims: Claims = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(claims).ok()?).ok()?;
+    Some((Id::parse(&claims.id)?, Secret::new(claims.rotating_token)))
+}

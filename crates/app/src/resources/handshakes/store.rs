@@ -1,0 +1,52 @@
+//! The SQL of handshakes.
+
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::{Error, Result, Time};
+use latchkey_db::{Row, Tx};
+use latchkey_jose::digest::sha256;
+use latchkey_jose::seal::MasterKey;
+
+/// What directives are sealed for.
+const SEALED_FOR: &str = "handshake";
+
+/// Keeps directives until a backend fetches them.
+pub async fn insert(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    nonce: &str,
+    directives: &[String],
+    expire_at: Time,
+    master: &MasterKey,
+) -> Result<()> {
+    let plain = serde_json::to_vec(directives).map_err(Error::internal)?;
+    let sealed = master.seal(SEALED_FOR, &plain).map_err(Error::internal)?;
+    let digest = sha256(nonce.as_bytes());
+    let sql = "INSERT INTO handshakes (instance_id, nonce_digest, directives_sealed, expire_at) VALUES ($1, $2, $3, $4)";
+    tx.run(&[sql], &[instance.into(), digest.as_slice().into(), sealed.into(), expire_at.into()]).await?;
+    Ok(())
+}
+
+/// Takes directives out, once.
+pub async fn take(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    nonce: &str,
+    now: Time,
+    master: &MasterKey,
+) -> Result<Option<Vec<String>>> {
+    let digest = sha256(nonce.as_bytes());
+    let sql = "DELETE FROM handshakes WHERE instance_id = $1 AND nonce_digest = $2 AND expire_at > $3 \
+               RETURNING directives_sealed";
+    let params = [instance.into(), digest.as_slice().into(), now.into()];
+    let taken = tx.all(&[sql], &params, |row: &Row<'_>| row.bytes(0)).await?;
+    let Some(sealed) = taken.into_iter().next() else { return Ok(None) };
+    let plain = master.open(SEALED_FOR, &sealed).map_err(Error::internal)?;
+    Ok(Some(serde_json::from_slice(&plain).map_err(Error::internal)?))
+}
+
+/// Deletes up to `limit` handshakes nobody fetched. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM handshakes WHERE (instance_id, nonce_digest) IN (SELECT instance_id, nonce_digest \
+               FROM handshakes WHERE expire_at < $1 ORDER BY expire_at LIMIT $2)";
+    Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
+}

@@ -1,0 +1,63 @@
+//! Saving what became of sessions, with the events about it.
+
+use latchkey_base::Result;
+use latchkey_base::kinds::{SessionId, UserId};
+use latchkey_db::Tx;
+
+use super::model::{Session, Status};
+use super::{rules, store, view};
+use crate::cx::Act;
+use crate::events::Event;
+use crate::outbox;
+
+/// Ends a session, and says so. One that is over already stays as it is.
+pub async fn end(tx: &mut Tx, act: &Act, session: Session, status: Status) -> Result<Session> {
+    if !session.is_live(act.now) {
+        return Ok(session);
+    }
+    let session = rules::end(session, status, act.now);
+    store::save(tx, &session).await?;
+    announce(tx, act, &session).await?;
+    Ok(session)
+}
+
+/// Revokes a session whatever became of it. That one is revoked which was over already is no event.
+pub async fn revoke(tx: &mut Tx, act: &Act, session: Session) -> Result<Session> {
+    match session.is_live(act.now) {
+        true => end(tx, act, session, Status::Revoked).await,
+        false if session.status == Status::Revoked => Ok(session),
+        false => {
+            let session = rules::end(session, Status::Revoked, act.now);
+            store::save(tx, &session).await?;
+            Ok(session)
+        }
+    }
+}
+
+/// Ends all sessions of a user but one. The user must be locked.
+pub async fn end_all_of_user(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    except: Option<&SessionId>,
+    status: Status,
+) -> Result<()> {
+    for session in store::lock_live_of_user(tx, &act.instance, user).await? {
+        if except != Some(&session.id) {
+            end(tx, act, session, status).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Records what a session has become.
+pub async fn announce(tx: &mut Tx, act: &Act, session: &Session) -> Result<()> {
+    let event = match session.status {
+        Status::Active => Event::SessionCreated,
+        Status::Pending => Event::SessionPending,
+        Status::Removed => Event::SessionRemoved,
+        Status::Revoked => Event::SessionRevoked,
+        Status::Ended | Status::Replaced | Status::Expired | Status::Abandoned => Event::SessionEnded,
+    };
+    outbox::emit(tx, act, event, session.id.as_str(), &view::session(session, act.now)).await
+}

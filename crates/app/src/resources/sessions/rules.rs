@@ -1,0 +1,134 @@
+//! How sessions begin, go on and end.
+
+use latchkey_base::{Code, Error, Result, Time};
+use latchkey_base::kinds::{ClientId, SessionId};
+use latchkey_base::rng::Rng;
+use serde_json::{Map, Value};
+
+use super::model::{Activity, Session, Status, Task};
+use crate::limits::{ACTOR_IDLE_MS, ACTOR_SESSION_MS, SESSION_ABANDON_MS, SESSION_TOUCH_MS};
+use crate::resources::instances::model::Environment;
+use crate::resources::users::model::User;
+use crate::settings::Settings;
+
+/// How somebody came to have a session.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    /// Whether a first factor was proven just now.
+    pub first_factor: bool,
+    /// Whether a second factor was proven just now.
+    pub second_factor: bool,
+    /// Who acts as the user.
+    pub actor: Option<Map<String, Value>>,
+    /// How long the session may last, if not as long as others.
+    pub lifetime_seconds: Option<i64>,
+}
+
+/// A new session of a user.
+pub fn begin(
+    user: &User,
+    client: &ClientId,
+    entry: Entry,
+    activity: Activity,
+    settings: &Settings,
+    now: Time,
+    rng: &dyn Rng,
+) -> Session {
+    let is_acted = entry.actor.is_some();
+    let tasks = if is_acted { Vec::new() } else { tasks(user, settings) };
+    let lifetime_ms = match entry.lifetime_seconds {
+        Some(seconds) => seconds.saturating_mul(1000),
+        None if is_acted => ACTOR_SESSION_MS,
+        None => settings.session.lifetime_seconds.saturating_mul(1000),
+    };
+    let session = Session {
+        instance: user.instance.clone(),
+        id: SessionId::new(now, rng),
+        client: client.clone(),
+        user: user.id.clone(),
+        status: if tasks.is_empty() { Status::Active } else { Status::Pending },
+        tasks,
+        actor: entry.actor,
+        active_organization: None,
+        first_factor_at: entry.first_factor.then_some(now),
+        second_factor_at: entry.second_factor.then_some(now),
+        reverification: None,
+        refresh_digest: None,
+        activity: Some(activity),
+        last_active_at: now,
+        expire_at: now.plus_ms(lifetime_ms),
+        abandon_at: now,
+        created_at: now,
+        updated_at: now,
+    };
+    used(session, settings, now)
+}
+
+/// Backends may open sessions where nobody's account is at stake.
+pub fn check_creation(environment: Environment) -> Result<()> {
+    match environment {
+        Environment::Development => Ok(()),
+        Environment::Production => Err(Error::new(Code::RequestInvalidForEnvironment)
+            .saying("Sessions are created here for tests only. On production instances use sign-in tokens.")),
+    }
+}
+
+/// Refuses those who may not sign in.
+pub fn check_enterable(user: &User, now: Time) -> Result<()> {
+    match (user.banned, user.is_locked(now)) {
+        (true, _) => Err(Error::new(Code::UserBanned)),
+        (false, true) => Err(Error::new(Code::UserLocked)),
+        (false, false) => Ok(()),
+    }
+}
+
+/// What a user has to do before a session counts.
+fn tasks(user: &User, settings: &Settings) -> Vec<Task> {
+    let must_reset = user.password.as_ref().is_some_and(|password| password.compromised);
+    let must_set_up = is_second_factor_required(settings) && !user.has_second_factor();
+    let all = [(must_reset, Task::ResetPassword), (must_set_up, Task::SetupMfa)];
+    all.into_iter().filter(|(is_due, _)| *is_due).map(|(_, task)| task).collect()
+}
+
+/// Whether everybody must have a second factor.
+pub fn is_second_factor_required(settings: &Settings) -> bool {
+    settings.sign_in.second_factor_required || settings.sign_up.mfa_required
+}
+
+/// What is left to do after the user changed. A session whose last task is done counts from then on.
+pub fn settle(mut session: Session, user: &User, settings: &Settings, now: Time) -> Session {
+    if session.status != Status::Pending {
+        return session;
+    }
+    let due = tasks(user, settings);
+    session.tasks.retain(|task| due.contains(task));
+    if session.tasks.is_empty() {
+        session.status = Status::Active;
+        session.updated_at = now;
+    }
+    session
+}
+
+/// The session was used.
+pub fn used(mut session: Session, settings: &Settings, now: Time) -> Session {
+    let idle_ms = match (&session.actor, settings.session.inactivity_timeout_seconds) {
+        (Some(_), _) => ACTOR_IDLE_MS,
+        (None, Some(seconds)) => seconds.saturating_mul(1000),
+        (None, None) => SESSION_ABANDON_MS,
+    };
+    session.last_active_at = now;
+    session.abandon_at = now.plus_ms(idle_ms);
+    session
+}
+
+/// Whether using the session is worth a note: not with every token, but often enough for the time it may
+/// lie idle.
+pub fn is_worth_noting(session: &Session, now: Time) -> bool {
+    let idle_ms = session.abandon_at.ms_since(session.last_active_at);
+    now.ms_since(session.last_active_at) >= SESSION_TOUCH_MS.min(idle_ms / 10)
+}
+
+/// The session is over.
+pub fn end(session: Session, status: Status, now: Time) -> Session {
+    Session { status, tasks: Vec::new(), reverification: None, updated_at: now, ..session }
+}

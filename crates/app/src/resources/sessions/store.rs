@@ -1,0 +1,253 @@
+//! The SQL of sessions.
+
+use latchkey_base::kinds::{ClientId, InstanceId, SessionId, UserId};
+use latchkey_base::page::Paging;
+use latchkey_base::{Id, Result, Time};
+use latchkey_db::{DbError, List, Row, Tx};
+
+use super::model::{Session, Status};
+use crate::document;
+use crate::resources::clients::model::Client;
+use crate::resources::clients::store as clients;
+use crate::resources::users::model::User;
+use crate::resources::users::store::read_document;
+
+const SELECT: &str = "SELECT instance_id, document FROM sessions";
+/// The ones that still count; whether their time is over is told by the document.
+const LIVE: &str = " AND status IN ('active', 'pending')";
+
+/// Which sessions a list shows.
+#[derive(Clone, Default)]
+pub struct Filters {
+    /// Of this client.
+    pub client: Option<String>,
+    /// Of this user.
+    pub user: Option<String>,
+    /// In this status.
+    pub status: Option<Status>,
+}
+
+/// One session.
+pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SessionId) -> Result<Option<Session>> {
+    let params = [instance.into(), id.into()];
+    Ok(tx.maybe(&[SELECT, " WHERE instance_id = $1 AND id = $2"], &params, read).await?)
+}
+
+/// One session and its user.
+pub async fn find_with_user(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SessionId,
+) -> Result<Option<(Session, User)>> {
+    let sql = "SELECT s.instance_id, s.document, u.document FROM sessions s \
+               JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
+               WHERE s.instance_id = $1 AND s.id = $2";
+    Ok(tx.maybe(&[sql], &[instance.into(), id.into()], read_with_user).await?)
+}
+
+/// A session with its user and its client.
+pub struct Whole {
+    /// The session.
+    pub session: Session,
+    /// Its user.
+    pub user: User,
+    /// Its client.
+    pub client: Client,
+    /// The digest of the client's secret.
+    pub token_digest: Vec<u8>,
+}
+
+/// A session of that client with both ends, in one statement: renewing tokens is what browsers do most.
+pub async fn find_whole(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SessionId,
+    client: &ClientId,
+) -> Result<Option<Whole>> {
+    let sql = "SELECT s.instance_id, s.document, u.document, c.document, c.token_digest FROM sessions s \
+               JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
+               JOIN clients c ON c.instance_id = s.instance_id AND c.id = s.client_id \
+               WHERE s.instance_id = $1 AND s.id = $2 AND s.client_id = $3";
+    let read = |row: &Row<'_>| {
+        let (session, user) = read_with_user(row)?;
+        let client = clients::read_document(&session.instance, row.str(3)?)?;
+        Ok(Whole { session, user, client, token_digest: row.bytes(4)? })
+    };
+    Ok(tx.maybe(&[sql], &[instance.into(), id.into(), client.into()], read).await?)
+}
+
+/// One session, to change it.
+pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &SessionId) -> Result<Option<Session>> {
+    let params = [instance.into(), id.into()];
+    Ok(tx.lock(&[SELECT, " WHERE instance_id = $1 AND id = $2"], &params, read).await?)
+}
+
+/// The sessions of a client that still count, oldest first, each with its user.
+pub async fn live_of_client(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    client: &ClientId,
+    now: Time,
+) -> Result<Vec<(Session, User)>> {
+    let sql = "SELECT s.instance_id, s.document, u.document FROM sessions s \
+               JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
+               WHERE s.instance_id = $1 AND s.client_id = $2 AND s.status IN ('active', 'pending') \
+               AND s.expire_at > $3 AND s.abandon_at > $3 ORDER BY s.created_at, s.id";
+    Ok(tx.all(&[sql], &[instance.into(), client.into(), now.into()], read_with_user).await?)
+}
+
+/// The sessions of a client that still count, to change them.
+pub async fn lock_live_of_client(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    client: &ClientId,
+) -> Result<Vec<Session>> {
+    let sql = " WHERE instance_id = $1 AND client_id = $2";
+    Ok(tx
+        .lock_all(&[SELECT, sql, LIVE, " ORDER BY id"], &[instance.into(), client.into()], read)
+        .await?)
+}
+
+/// The sessions of a user that still count, to change them.
+pub async fn lock_live_of_user(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<Vec<Session>> {
+    let sql = " WHERE instance_id = $1 AND user_id = $2";
+    Ok(tx.lock_all(&[SELECT, sql, LIVE, " ORDER BY id"], &[instance.into(), user.into()], read).await?)
+}
+
+/// A page of sessions, newest first.
+pub async fn list(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    filters: Filters,
+    paging: Paging,
+    now: Time,
+) -> Result<Vec<Session>> {
+    let list = filtered(SELECT, instance, filters, now).order("created_at DESC, id DESC").page(paging);
+    Ok(list.fetch(tx, read).await?)
+}
+
+/// The sessions of clients that still count, oldest first; and those that were revoked, if wanted.
+pub async fn of_clients(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    clients: &[&ClientId],
+    with_revoked: bool,
+    now: Time,
+) -> Result<Vec<Session>> {
+    if clients.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = clients.iter().map(|&id| id.into()).collect();
+    let list = List::new(SELECT)
+        .filter("instance_id = ?", vec![instance.into()])
+        .any_of("client_id IN", vec![], ids, "")
+        .filter(
+            "((status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?) OR (status = 'revoked' AND ?))",
+            vec![now.into(), now.into(), with_revoked.into()],
+        );
+    Ok(list.order("created_at, id").fetch(tx, read).await?)
+}
+
+/// How many sessions a list has.
+pub async fn count(tx: &mut Tx, instance: &InstanceId, filters: Filters, now: Time) -> Result<i64> {
+    Ok(filtered("SELECT count(*) FROM sessions", instance, filters, now).count(tx).await?)
+}
+
+fn filtered(select: &'static str, instance: &InstanceId, filters: Filters, now: Time) -> List {
+    let mut list = List::new(select).filter("instance_id = ?", vec![instance.into()]);
+    if let Some(client) = filters.client {
+        list = list.filter("client_id = ?", vec![client.into()]);
+    }
+    if let Some(user) = filters.user {
+        list = list.filter("user_id = ?", vec![user.into()]);
+    }
+    match filters.status {
+        None => list,
+        Some(status @ (Status::Active | Status::Pending)) => list.filter(
+            "status = ? AND expire_at > ? AND abandon_at > ?",
+            vec![status.name().into(), now.into(), now.into()],
+        ),
+        Some(Status::Expired) => list.filter(
+            "(status = 'expired' OR (status IN ('active', 'pending') AND expire_at <= ?))",
+            vec![now.into()],
+        ),
+        Some(Status::Abandoned) => list.filter(
+            "(status = 'abandoned' OR (status IN ('active', 'pending') AND expire_at > ? AND abandon_at <= ?))",
+            vec![now.into(), now.into()],
+        ),
+        Some(status) => list.filter("status = ?", vec![status.name().into()]),
+    }
+}
+
+/// Adds a session.
+pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
+    let params = [
+        (&session.instance).into(),
+        (&session.id).into(),
+        (&session.client).into(),
+        (&session.user).into(),
+        session.status.name().into(),
+        document::write(session)?.into(),
+        session.created_at.into(),
+        session.expire_at.into(),
+        session.abandon_at.into(),
+    ];
+    let sql = "INSERT INTO sessions (instance_id, id, client_id, user_id, status, document, created_at, expire_at, abandon_at) \
+               VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
+    tx.run(&[sql], &params).await?;
+    Ok(())
+}
+
+/// Saves a changed session.
+pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
+    let sql = "UPDATE sessions SET status = $3, document = $4, expire_at = $5, abandon_at = $6 \
+               WHERE instance_id = $1 AND id = $2";
+    let params = [
+        (&session.instance).into(),
+        (&session.id).into(),
+        session.status.name().into(),
+        document::write(session)?.into(),
+        session.expire_at.into(),
+        session.abandon_at.into(),
+    ];
+    tx.run(&[sql], &params).await?;
+    Ok(())
+}
+
+/// Notes that a token of a session was renewed. Says whether it was for the first time.
+pub async fn renew(tx: &mut Tx, session: &Session, digest: &[u8], expire_at: Time) -> Result<bool> {
+    let sql = "INSERT INTO renewed_tokens (instance_id, token_digest, session_id, expire_at) \
+               VALUES ($1, $2, $3, $4) ON CONFLICT (instance_id, token_digest) DO NOTHING";
+    let params = [(&session.instance).into(), digest.into(), (&session.id).into(), expire_at.into()];
+    Ok(tx.run(&[sql], &params).await? > 0)
+}
+
+/// Deletes up to `limit` notes about tokens that are too old to be renewed. Says how many.
+pub async fn delete_old_renewals(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM renewed_tokens WHERE (instance_id, token_digest) IN \
+               (SELECT instance_id, token_digest FROM renewed_tokens WHERE expire_at < $1 ORDER BY expire_at LIMIT $2)";
+    Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
+}
+
+/// Deletes up to `limit` sessions whose time was over before `before`. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM sessions WHERE (instance_id, id) IN (SELECT instance_id, id FROM sessions \
+               WHERE expire_at < $1 ORDER BY expire_at LIMIT $2)";
+    Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
+}
+
+fn read(row: &Row<'_>) -> Result<Session, DbError> {
+    let mut session: Session = document::read("session", row.str(1)?)?;
+    session.instance = read_instance(row)?;
+    Ok(session)
+}
+
+fn read_with_user(row: &Row<'_>) -> Result<(Session, User), DbError> {
+    let session = read(row)?;
+    let user = read_document(&session.instance, row.str(2)?)?;
+    Ok((session, user))
+}
+
+fn read_instance(row: &Row<'_>) -> Result<InstanceId, DbError> {
+    Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a session without instance".into()))
+}

@@ -1,0 +1,234 @@
+//! How sessions look on the wire: to backends, and to the browser they belong to.
+#![expect(missing_docs, reason = "wire fields, documented by the published description")]
+
+use latchkey_base::Time;
+use latchkey_base::kinds::{ClientId, SessionActivityId, SessionId, UserId};
+use latchkey_web::version::{Change, Version};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::model::{Activity, Session, Status, Task};
+use crate::resources::users::model::User;
+use crate::resources::users::view::{self as users, FrontendUserView, Lens, PublicUserView};
+
+/// Older versions know no sessions with something left to do. They show them as active ones; their tokens
+/// still say that they are not.
+pub const PENDING: Change = Change {
+    since: Version::V2025_04_10,
+    object: "session",
+    title: "`status` may be `pending`, and `tasks` tells why",
+    down: |session| {
+        session.remove("tasks");
+        if session.get("status").is_some_and(|status| status == "pending") {
+            session.insert("status".into(), "active".into());
+        }
+    },
+};
+
+/// The fixed `object` of a view.
+macro_rules! object {
+    ($name:ident, $text:literal) => {
+        #[derive(Serialize, JsonSchema)]
+        #[schemars(inline)]
+        pub enum $name {
+            #[serde(rename = $text)]
+            It,
+        }
+    };
+}
+
+object!(SessionObject, "session");
+object!(ActivityObject, "session_activity");
+object!(TokenObject, "token");
+object!(CookiesObject, "cookies");
+
+/// A session as backends see it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Session")]
+pub struct SessionView<'a> {
+    object: SessionObject,
+    id: &'a SessionId,
+    client_id: &'a ClientId,
+    user_id: &'a UserId,
+    status: Status,
+    last_active_at: Time,
+    last_active_organization_id: Option<&'a str>,
+    actor: Option<&'a Map<String, Value>>,
+    latest_activity: Option<ActivityView<'a>>,
+    expire_at: Time,
+    abandon_at: Time,
+    created_at: Time,
+    updated_at: Time,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Vec<TaskView>>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionActivity")]
+pub struct ActivityView<'a> {
+    object: ActivityObject,
+    id: &'a SessionActivityId,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    device_type: Option<&'a str>,
+    is_mobile: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    browser_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    browser_version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    ip_address: Option<&'a str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionTask")]
+pub struct TaskView {
+    key: Task,
+}
+
+pub fn session(session: &Session, now: Time) -> SessionView<'_> {
+    SessionView {
+        object: SessionObject::It,
+        id: &session.id,
+        client_id: &session.client,
+        user_id: &session.user,
+        status: session.status_at(now),
+        last_active_at: session.last_active_at,
+        last_active_organization_id: session.active_organization.as_deref(),
+        actor: session.actor.as_ref(),
+        latest_activity: session.activity.as_ref().map(activity),
+        expire_at: session.expire_at,
+        abandon_at: session.abandon_at,
+        created_at: session.created_at,
+        updated_at: session.updated_at,
+        tasks: tasks(session),
+    }
+}
+
+fn activity(activity: &Activity) -> ActivityView<'_> {
+    ActivityView {
+        object: ActivityObject::It,
+        id: &activity.id,
+        device_type: activity.device_type.as_deref(),
+        is_mobile: activity.is_mobile,
+        browser_name: activity.browser_name.as_deref(),
+        browser_version: activity.browser_version.as_deref(),
+        ip_address: activity.ip_address.as_deref(),
+    }
+}
+
+fn tasks(session: &Session) -> Option<Vec<TaskView>> {
+    let tasks: Vec<TaskView> = session.tasks.iter().map(|task| TaskView { key: *task }).collect();
+    (!tasks.is_empty()).then_some(tasks)
+}
+
+/// A session as the browser it belongs to sees it.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "FrontendSession")]
+pub struct FrontendSessionView<'a> {
+    object: SessionObject,
+    id: &'a SessionId,
+    status: Status,
+    expire_at: Time,
+    abandon_at: Time,
+    last_active_at: Time,
+    last_active_token: Option<TokenView<'a>>,
+    last_active_organization_id: Option<&'a str>,
+    actor: Option<&'a Map<String, Value>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tasks: Option<Vec<TaskView>>,
+    user: FrontendUserView<'a>,
+    public_user_data: PublicUserView<'a>,
+    factor_verification_age: [i64; 2],
+    created_at: Time,
+    updated_at: Time,
+}
+
+pub fn frontend<'a>(
+    session: &'a Session,
+    user: &'a User,
+    token: Option<&'a str>,
+    lens: Lens<'_>,
+) -> FrontendSessionView<'a> {
+    FrontendSessionView {
+        object: SessionObject::It,
+        id: &session.id,
+        status: session.status_at(lens.now),
+        expire_at: session.expire_at,
+        abandon_at: session.abandon_at,
+        last_active_at: session.last_active_at,
+        last_active_token: token.map(|jwt| TokenView { object: TokenObject::It, jwt }),
+        last_active_organization_id: session.active_organization.as_deref(),
+        actor: session.actor.as_ref(),
+        tasks: tasks(session),
+        user: users::frontend(user, lens),
+        public_user_data: users::public(user, lens),
+        factor_verification_age: session.factor_ages(lens.now),
+        created_at: session.created_at,
+        updated_at: session.updated_at,
+    }
+}
+
+/// One of a user's sessions, as they see it on another client.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "SessionWithActivities")]
+pub struct ActiveSessionView<'a> {
+    object: SessionObject,
+    id: &'a SessionId,
+    status: Status,
+    expire_at: Time,
+    abandon_at: Time,
+    last_active_at: Time,
+    latest_activity: Option<ActivityView<'a>>,
+    actor: Option<&'a Map<String, Value>>,
+}
+
+pub fn active(session: &Session, now: Time) -> ActiveSessionView<'_> {
+    ActiveSessionView {
+        object: SessionObject::It,
+        id: &session.id,
+        status: session.status_at(now),
+        expire_at: session.expire_at,
+        abandon_at: session.abandon_at,
+        last_active_at: session.last_active_at,
+        latest_activity: session.activity.as_ref().map(activity),
+        actor: session.actor.as_ref(),
+    }
+}
+
+/// A token.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Token")]
+pub struct TokenView<'a> {
+    object: TokenObject,
+    jwt: &'a str,
+}
+
+pub fn token(jwt: &str) -> TokenView<'_> {
+    TokenView { object: TokenObject::It, jwt }
+}
+
+/// A renewed token, in the form that was asked for.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(rename = "SessionRefresh")]
+pub enum RefreshedView<'a> {
+    Token(TokenView<'a>),
+    Cookies(CookiesView),
+}
+
+/// Cookies for the browser, as complete `Set-Cookie` lines.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Cookies")]
+pub struct CookiesView {
+    object: CookiesObject,
+    cookies: Vec<String>,
+}
+
+pub fn cookies(cookies: Vec<String>) -> CookiesView {
+    CookiesView { object: CookiesObject::It, cookies }
+}

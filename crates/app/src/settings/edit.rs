@@ -1,0 +1,146 @@
+//! Changing a settings document by paths such as `session.lifetime_seconds`, with everything that is
+//! wrong said at once.
+
+use latchkey_base::{Error, Result};
+use serde_json::{Map, Value};
+
+use super::{Fault, Settings};
+
+/// Objects whose keys are the application's own: read and written whole.
+const OPEN: [&str; 1] = ["session.token_claims"];
+
+/// Every single setting with its path, in the order of the document.
+pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
+    let mut leaves = Vec::new();
+    collect("", document(settings)?, &mut leaves);
+    Ok(leaves)
+}
+
+/// The settings below a path, or the one at it; nothing when there is none.
+pub fn below(settings: &Settings, path: &str) -> Result<Vec<(String, Value)>> {
+    let prefix = format!("{path}.");
+    let all = flat(settings)?.into_iter();
+    Ok(all.filter(|(leaf, _)| leaf == path || leaf.starts_with(&prefix)).collect())
+}
+
+/// The document with changes made to it. An object changes what it names and leaves the rest. Unknown
+/// paths, values of the wrong kind and contradictions of the result are all reported.
+pub fn changed(settings: &Settings, changes: &[(String, Value)]) -> Result<Settings, Vec<Fault>> {
+    let mut leaves = Vec::new();
+    for (path, value) in changes {
+        collect(path, value.clone(), &mut leaves);
+    }
+    let mut next = document(settings).map_err(|error| vec![fault("", &error)])?;
+    let mut faults = Vec::new();
+    for (path, value) in leaves {
+        match with(&next, &path, value) {
+            Some(candidate) => match serde_json::from_value::<Settings>(candidate.clone()) {
+                Ok(_) => next = candidate,
+                Err(error) => faults.push(fault(&path, &error)),
+            },
+            None => faults.push(Fault { path, text: "There is no setting of this name.".to_owned() }),
+        }
+    }
+    let parsed: Settings = serde_json::from_value(next).map_err(|error| vec![fault("", &error)])?;
+    faults.extend(parsed.problems());
+    match faults.is_empty() {
+        true => Ok(parsed),
+        false => Err(faults),
+    }
+}
+
+fn document(settings: &Settings) -> Result<Value> {
+    serde_json::to_value(settings).map_err(Error::internal)
+}
+
+fn fault(path: &str, error: &dyn std::error::Error) -> Fault {
+    let text = error.to_string();
+    let mut letters = text.chars();
+    let capital = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
+    Fault { path: path.to_owned(), text: format!("{capital}{}.", letters.as_str()) }
+}
+
+fn collect(path: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) if !OPEN.contains(&path) && !fields.is_empty() => {
+            for (name, value) in fields {
+                let inner = if path.is_empty() { name } else { format!("{path}.{name}") };
+                collect(&inner, value, leaves);
+            }
+        }
+        value => leaves.push((path.to_owned(), value)),
+    }
+}
+
+/// A copy of the document with one value replaced; nothing when it has no such place.
+fn with(document: &Value, path: &str, value: Value) -> Option<Value> {
+    let mut copy = document.clone();
+    let mut place = &mut copy;
+    for name in path.split('.') {
+        place = place.as_object_mut().and_then(|fields: &mut Map<String, Value>| fields.get_mut(name))?;
+    }
+    *place = value;
+    Some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(changes: &[(&str, Value)]) -> Result<Settings, Vec<String>> {
+        let changes: Vec<_> =
+            changes.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect();
+        let problem = |fault: Fault| format!("{}: {}", fault.path, fault.text);
+        changed(&Settings::default(), &changes).map_err(|faults| faults.into_iter().map(problem).collect())
+    }
+
+    #[test]
+    fn an_object_changes_what_it_names() {
+        let changed = change(&[
+            ("attributes.phone_number", json!({"enabled": false, "used_for_second_factor": false})),
+            ("session.token_claims", json!({"plan": "{{user.public_metadata.plan}}"})),
+            ("lockout.duration_minutes", json!(null)),
+        ]);
+        let mut expected = Settings::default();
+        expected.attributes.phone_number.enabled = false;
+        expected.attributes.phone_number.used_for_second_factor = false;
+        expected.session.token_claims.insert("plan".into(), json!("{{user.public_metadata.plan}}"));
+        expected.lockout.duration_minutes = None;
+        assert_eq!(changed, Ok(expected.clone()));
+        assert_eq!(super::changed(&expected, &flat(&Settings::default()).unwrap()), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let faults = change(&[
+            ("sesion.lifetime_seconds", json!(600)),
+            ("sign_up.mode", json!("closed")),
+            ("password.min_length", json!("ten")),
+            ("password.max_length", json!(4)),
+            ("attributes.username", json!({"first_factors": ["magic"], "colour": 1})),
+        ])
+        .unwrap_err();
+        let paths: Vec<&str> = faults.iter().filter_map(|fault| fault.split(':').next()).collect();
+        let expected = [
+            "sesion.lifetime_seconds",
+            "sign_up.mode",
+            "password.min_length",
+            "attributes.username.colour",
+            "attributes.username.first_factors",
+            "password.max_length",
+            "password.min_length",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn a_path_shows_itself_or_what_is_below_it() {
+        let settings = Settings::default();
+        let one = below(&settings, "session.lifetime_seconds").unwrap();
+        assert_eq!(one, [("session.lifetime_seconds".to_owned(), json!(604_800))]);
+        assert_eq!(below(&settings, "sign_up").unwrap().len(), 3);
+        assert!(below(&settings, "sign").unwrap().is_empty());
+    }
+}

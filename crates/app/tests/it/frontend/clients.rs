@@ -1,0 +1,147 @@
+//! Clients: how a browser comes to have one, keeps it and loses it.
+
+use latchkey_testkit::TestServer;
+use serde_json::{Value, json};
+
+use super::{claims, sign_in, user};
+
+#[tokio::test]
+async fn a_browser_without_client_has_none_until_somebody_does_something() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    assert_eq!(browser.get("/v1/client").await.ok(), json!({ "response": null, "client": null }));
+    let made = browser.post("/v1/client", json!({})).await.ok();
+    assert_eq!(made["response"]["object"], "client");
+    assert!(browser.cookies.contains_key("__client"));
+    let again = browser.get("/v1/client").await.ok();
+    assert_eq!(again["response"]["id"], made["response"]["id"]);
+}
+
+#[tokio::test]
+async fn a_developers_browser_is_known_by_its_token_alone() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let token = browser.post("/v1/dev_browser", json!({})).await.ok()["id"].as_str().unwrap().to_owned();
+    browser.dev_browser = Some(token.clone());
+    let client = browser.get("/v1/client").await.ok();
+    assert_eq!(client["response"]["object"], "client");
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    // Another browser with the same token, but without cookies, is the same client.
+    let mut twin = t.browser();
+    twin.dev_browser = Some(token);
+    let seen = twin.get("/v1/client").await.ok();
+    assert_eq!(seen["response"]["last_active_session_id"], session);
+    assert_eq!(seen["response"]["id"], client["response"]["id"]);
+}
+
+#[tokio::test]
+async fn an_unknown_developers_browser_is_told_so() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    browser.dev_browser = Some("dvb_nobody".into());
+    browser.get("/v1/client").await.is_error(401, "dev_browser_unauthenticated");
+}
+
+#[tokio::test]
+async fn production_has_no_developers_browsers() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser_at(&t.other);
+    browser.origin = None;
+    let refused = browser.post("/v1/dev_browser", json!({})).await;
+    refused.is_error(400, "url_based_session_syncing_disabled");
+}
+
+#[tokio::test]
+async fn the_token_of_a_client_changes_when_somebody_signs_in() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    browser.post("/v1/client", json!({})).await.ok();
+    let planted = browser.cookies["__client"].clone();
+    sign_in(&mut browser, "ann@example.com").await;
+    assert_ne!(browser.cookies["__client"], planted);
+    // Whoever planted the first token sees nobody signed in.
+    let mut attacker = t.browser();
+    attacker.cookies.insert("__client".into(), planted);
+    assert_eq!(attacker.get("/v1/client").await.ok()["response"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_forged_client_token_is_worth_nothing() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    sign_in(&mut browser, "ann@example.com").await;
+    let id = claims(&browser.cookies["__client"])["id"].as_str().unwrap().to_owned();
+    for token in ["", "a.b.c", "...", &format!("e30.{}.x", encoded(&json!({"id": id, "rotating_token": "x"})))] {
+        let mut forger = t.browser();
+        forger.cookies.insert("__client".into(), token.to_owned());
+        assert_eq!(forger.get("/v1/client").await.ok()["response"], Value::Null, "{token}");
+    }
+    // Nor does the token of one instance open another.
+    let mut stranger = t.browser_at(&t.other);
+    stranger.origin = None;
+    stranger.cookies = browser.cookies.clone();
+    assert_eq!(stranger.get("/v1/client").await.ok()["response"], Value::Null);
+}
+
+fn encoded(value: &Value) -> String {
+    use base64::Engine;
+    base64::engine::general_purpose::URL_SAFE_NO_PAD.encode(value.to_string())
+}
+
+#[tokio::test]
+async fn signing_out_keeps_the_client_and_its_id() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let before = browser.get("/v1/client").await.ok();
+    let after = browser.delete("/v1/client/sessions").await.ok();
+    assert_eq!(after["response"]["id"], before["response"]["id"]);
+    assert_eq!(after["response"]["sessions"], json!([]));
+    assert_eq!(after["response"]["last_active_session_id"], Value::Null);
+    assert_eq!(after["client"], Value::Null);
+    let seen = t.get(&format!("/v1/sessions/{session}")).await.ok();
+    assert_eq!(seen["status"], "removed");
+}
+
+#[tokio::test]
+async fn destroying_the_client_takes_its_cookie_away() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let old = browser.cookies["__client"].clone();
+    assert_eq!(browser.delete("/v1/client").await.ok(), json!({ "response": null, "client": null }));
+    assert!(!browser.cookies.contains_key("__client"));
+    browser.cookies.insert("__client".into(), old);
+    assert_eq!(browser.get("/v1/client").await.ok()["response"], Value::Null);
+    assert_eq!(t.get(&format!("/v1/sessions/{session}")).await.ok()["status"], "ended");
+}
+
+#[tokio::test]
+async fn native_clients_keep_their_token_in_a_header() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut device = t.browser();
+    device.origin = None;
+    let form = json!({ "identifier": "ann@example.com", "password": super::PASSWORD });
+    let answer = device.post("/v1/client/sign_ins?_is_native=true", form).await;
+    let token = answer.header("authorization").to_owned();
+    assert!(!token.is_empty() && device.cookies.is_empty());
+    let ask = |origin: Option<&str>| {
+        let mut request = axum::http::Request::get("/v1/client?_is_native=true")
+            .header("host", &t.tenant.frontend_api)
+            .header("authorization", &token);
+        if let Some(origin) = origin {
+            request = request.header("origin", origin);
+        }
+        request.body(axum::body::Body::empty()).unwrap()
+    };
+    let seen = device.send("GET", "/v1/client", ask(None)).await.ok();
+    assert_eq!(seen["response"]["sessions"][0]["status"], "active");
+    let refused = device.send("GET", "/v1/client", ask(Some("http://localhost:3000"))).await;
+    refused.is_error(400, "origin_authorization_headers_conflict");
+}

@@ -1,0 +1,145 @@
+//! The gate: which instance answers whom, and how often.
+
+use latchkey_app::limits::RateLimits;
+use latchkey_app::settings::Settings;
+use latchkey_testkit::TestServer;
+use serde_json::json;
+
+#[tokio::test]
+async fn pages_of_any_origin_may_read_answers_of_a_development_instance() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let answer = browser.get("/v1/client").await;
+    assert_eq!(answer.header("access-control-allow-origin"), "http://localhost:3000");
+    assert_eq!(answer.header("access-control-allow-credentials"), "true");
+    assert_eq!(answer.header("vary"), "Origin");
+    assert!(answer.header("access-control-expose-headers").contains("Clerk-Db-Jwt"));
+    assert_eq!(answer.header("cache-control"), "no-store");
+    // So may those of refusals.
+    let refused = browser.post("/v1/client/sign_ins/sia_nobody/attempt_first_factor", json!({})).await;
+    assert_eq!(refused.header("access-control-allow-origin"), "http://localhost:3000");
+    assert!(refused.json["clerk_trace_id"].is_string());
+}
+
+#[tokio::test]
+async fn preflights_are_answered() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let request = axum::http::Request::builder()
+        .method("OPTIONS")
+        .uri("/v1/client/sign_ins")
+        .header("host", &t.tenant.frontend_api)
+        .header("origin", "http://localhost:3000")
+        .header("access-control-request-method", "POST")
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let answer = browser.send("OPTIONS", "/preflight", request).await;
+    assert_eq!(answer.status, 204);
+    assert!(answer.header("access-control-allow-methods").contains("PATCH"));
+    assert!(answer.header("access-control-allow-headers").contains("authorization"));
+}
+
+#[tokio::test]
+async fn production_answers_the_applications_own_pages_only() {
+    let t = TestServer::start().await;
+    let host = t.other.frontend_api.clone();
+    let own = format!("https://{host}");
+    for (origin, status) in [
+        (own.clone(), 200),
+        (format!("https://app.{host}"), 200),
+        (format!("http://{host}"), 400),
+        (format!("https://evil{host}"), 400),
+        (format!("https://{host}.evil.com"), 400),
+        ("https://evil.com".to_owned(), 400),
+        ("null".to_owned(), 400),
+    ] {
+        let mut browser = t.browser_at(&t.other);
+        browser.origin = Some(origin.clone());
+        let answer = browser.get("/v1/client").await;
+        assert_eq!(answer.status, status, "{origin}");
+        if status == 400 {
+            assert_eq!(answer.code(), "origin_invalid");
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_host_decides_which_instance_answers() {
+    let t = TestServer::start().await;
+    let own = t.browser().get("/v1/environment").await.ok();
+    assert_eq!(own["display_config"]["instance_environment_type"], "development");
+    let mut production = t.browser_at(&t.other);
+    production.origin = None;
+    let other = production.get("/v1/environment").await.ok();
+    assert_eq!(other["display_config"]["instance_environment_type"], "production");
+}
+
+#[tokio::test]
+async fn a_proxy_names_the_instance_by_its_secret_key() {
+    let t = TestServer::start().await;
+    let ask = |key: Option<&str>, url: Option<&str>| {
+        let mut request = axum::http::Request::get("/v1/environment").header("host", "anything.example.org");
+        if let Some(key) = key {
+            request = request.header("clerk-secret-key", key);
+        }
+        if let Some(url) = url {
+            request = request.header("clerk-proxy-url", url);
+        }
+        request.body(axum::body::Body::empty()).unwrap()
+    };
+    let mut proxy = t.browser();
+    let url = Some("https://app.example.org/__clerk");
+    let answer = proxy.send("GET", "/v1/environment", ask(Some(&t.other.key), url)).await.ok();
+    assert_eq!(answer["display_config"]["instance_environment_type"], "production");
+    let sign_in_url = answer["display_config"]["sign_in_url"].as_str().unwrap();
+    assert!(sign_in_url.starts_with("https://app.example.org/__clerk/"), "{sign_in_url}");
+    let refused = proxy.send("GET", "/v1/environment", ask(Some("sk_live_wrong"), url)).await;
+    refused.is_error(401, "proxy_request_invalid_secret_key");
+    let refused = proxy.send("GET", "/v1/environment", ask(None, url)).await;
+    refused.is_error(400, "proxy_request_missing_secret_key");
+}
+
+#[tokio::test]
+async fn the_two_apis_are_never_confused() {
+    let t = TestServer::start().await;
+    // Nobody reaches the Backend API on the frontend listener, whatever key they have.
+    let request = axum::http::Request::get("/v1/users")
+        .header("host", &t.tenant.frontend_api)
+        .header("authorization", format!("Bearer {}", t.tenant.key))
+        .body(axum::body::Body::empty())
+        .unwrap();
+    t.browser().send("GET", "/v1/users", request).await.is_error(404, "route_not_found");
+    t.get("/v1/client").await.is_error(404, "route_not_found");
+    t.get("/v1/environment").await.is_error(404, "route_not_found");
+}
+
+#[tokio::test]
+async fn signing_in_is_limited_by_address() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    let mut browser = t.browser();
+    for _ in 0..5 {
+        let answer = browser.post("/v1/client/sign_ins", json!({})).await;
+        assert_eq!(answer.status, 200);
+    }
+    let refused = browser.post("/v1/client/sign_ins", json!({})).await;
+    refused.is_error(429, "too_many_requests");
+    assert!(!refused.header("retry-after").is_empty());
+    // Another address is not.
+    let mut other = t.browser();
+    other.address.set_ip([10, 0, 0, 9].into());
+    assert_eq!(other.post("/v1/client/sign_ins", json!({})).await.status, 200);
+}
+
+#[tokio::test]
+async fn verbs_in_the_query_and_slashes_behind_paths_are_understood() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let by_query = browser.patch("/v1/environment", json!({})).await;
+    assert_eq!(by_query.status, 200);
+    assert_eq!(browser.get("/v1/environment/").await.status, 200);
+    let request = axum::http::Request::patch("/v1/environment")
+        .header("host", &t.tenant.frontend_api)
+        .body(axum::body::Body::empty())
+        .unwrap();
+    assert_eq!(browser.send("PATCH", "/v1/environment", request).await.status, 200);
+}

@@ -1,0 +1,135 @@
+//! The handshake between a browser, this server and an app's backend.
+
+use latchkey_jose::jwk::Jwk;
+use latchkey_jose::jwt;
+use latchkey_testkit::{Browser, TestServer, escape};
+use serde_json::Value;
+
+use super::{claims, sign_in, user};
+
+const APP: &str = "http://localhost:3000/page?a=1";
+
+fn path(extra: &str) -> String {
+    format!("/v1/client/handshake?redirect_url={}&suffixed_cookies=true{extra}", escape(APP))
+}
+
+/// The directives a handshake by nonce leaves for the backend.
+async fn by_nonce(t: &TestServer, browser: &mut Browser<'_>) -> Vec<String> {
+    let answer = browser.open(&path("&format=nonce")).await;
+    assert_eq!(answer.status, 307, "{:#}", answer.json);
+    let location = answer.header("location");
+    let (back, nonce) = location.split_once("&__clerk_handshake_nonce=").unwrap();
+    assert_eq!(back, APP);
+    let payload = t.get(&format!("/v1/clients/handshake_payload?nonce={nonce}")).await.ok();
+    // It is good once.
+    assert_eq!(t.get(&format!("/v1/clients/handshake_payload?nonce={nonce}")).await.status, 404);
+    serde_json::from_value(payload["directives"].clone()).unwrap()
+}
+
+fn cookie<'a>(directives: &'a [String], name: &str) -> Option<&'a str> {
+    let start = format!("{name}=");
+    let line = directives.iter().rev().find(|line| line.starts_with(&start))?;
+    line.strip_prefix(&start)?.split(';').next()
+}
+
+#[tokio::test]
+async fn somebody_signed_in_comes_back_with_a_session_cookie() {
+    let t = TestServer::start().await;
+    let ann = user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let directives = by_nonce(&t, &mut browser).await;
+    let told = claims(cookie(&directives, "__session").unwrap());
+    assert_eq!((told["sid"].clone(), told["sub"].clone()), (session.into(), ann["id"].clone()));
+    assert_eq!(told["azp"], "http://localhost:3000");
+    let uat: i64 = cookie(&directives, "__client_uat").unwrap().parse().unwrap();
+    assert!(uat > 0 && told["iat"].as_i64().unwrap() >= uat);
+    assert!(cookie(&directives, "__clerk_db_jwt").is_some());
+    let suffixed: Vec<&String> = directives.iter().filter(|line| line.starts_with("__session_")).collect();
+    assert_eq!(suffixed.len(), 1);
+    assert!(directives.iter().any(|line| line.starts_with("__refresh_") && line.contains("HttpOnly")));
+    assert!(directives.iter().all(|line| !line.contains("Domain")));
+}
+
+#[tokio::test]
+async fn nobody_comes_back_signed_out_but_with_a_developers_browser() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let directives = by_nonce(&t, &mut browser).await;
+    assert_eq!(cookie(&directives, "__session"), Some(""));
+    assert_eq!(cookie(&directives, "__client_uat"), Some("0"));
+    let token = cookie(&directives, "__clerk_db_jwt").unwrap().to_owned();
+    // The next handshake keeps it.
+    browser.dev_browser = Some(token.clone());
+    let again = by_nonce(&t, &mut browser).await;
+    assert_eq!(cookie(&again, "__clerk_db_jwt"), Some(&*token));
+}
+
+#[tokio::test]
+async fn without_a_format_the_directives_are_a_signed_token() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    sign_in(&mut browser, "ann@example.com").await;
+    let answer = browser.open(&path("")).await;
+    let (_, token) = answer.header("location").split_once("__clerk_handshake=").unwrap();
+    let keys = browser.get("/.well-known/jwks.json").await.ok();
+    let keys: Vec<Jwk> = serde_json::from_value(keys["keys"].clone()).unwrap();
+    let told = jwt::verify(&keys, token).unwrap().claims;
+    assert!(told["handshake"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with("__session=ey")));
+}
+
+#[tokio::test]
+async fn a_forgotten_developers_browser_gets_a_new_token() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    browser.dev_browser = Some("dvb_forgotten".into());
+    let directives = by_nonce(&t, &mut browser).await;
+    assert_ne!(cookie(&directives, "__clerk_db_jwt"), Some("dvb_forgotten"));
+}
+
+#[tokio::test]
+async fn a_planted_developers_browser_never_gets_hold_of_a_client() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut attacker = t.browser();
+    let planted = attacker.post("/v1/dev_browser", Value::Null).await.ok()["id"].as_str().unwrap().to_owned();
+    let mut victim = t.browser();
+    sign_in(&mut victim, "ann@example.com").await;
+    // The attacker sends the victim a link with the attacker's token.
+    victim.dev_browser = Some(planted.clone());
+    victim.open(&path("&format=nonce")).await;
+    attacker.dev_browser = Some(planted);
+    let seen = attacker.get("/v1/client").await.ok();
+    assert_eq!(seen["response"]["sessions"], serde_json::json!([]));
+}
+
+#[tokio::test]
+async fn browsers_are_only_sent_back_to_pages() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    for url in ["", "javascript:alert(1)", "//evil.com", "https://a@b.com/", "https://good.com\\@evil.com", "data:x"] {
+        let refused = browser.open(&format!("/v1/client/handshake?redirect_url={}", escape(url))).await;
+        refused.is_error(400, "invalid_handshake");
+    }
+    browser.open("/v1/client/handshake").await.is_error(400, "invalid_handshake");
+    // Production instances only know the application's own.
+    let mut production = t.browser_at(&t.other);
+    let own = format!("https://app.{}/x", t.other.frontend_api);
+    for (url, status) in [(own.as_str(), 307), ("https://evil.com/", 400), ("http://localhost:3000/", 400)] {
+        let answer = production.open(&format!("/v1/client/handshake?redirect_url={}", escape(url))).await;
+        assert_eq!(answer.status, status, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_handshake_left_is_good_for_a_minute_and_its_own_instance() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let answer = browser.open(&path("&format=nonce")).await;
+    let nonce = answer.header("location").split_once("__clerk_handshake_nonce=").unwrap().1.to_owned();
+    let payload = format!("/v1/clients/handshake_payload?nonce={nonce}");
+    assert_eq!(t.call(Some(&t.other), "GET", &payload, None).await.status, 404);
+    t.clock.advance_ms(61_000);
+    assert_eq!(t.get(&payload).await.status, 404);
+}

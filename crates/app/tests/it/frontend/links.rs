@@ -1,0 +1,54 @@
+//! Links that lead elsewhere.
+
+use latchkey_testkit::{TestServer, escape};
+use serde_json::json;
+
+use super::user;
+
+#[tokio::test]
+async fn a_ticket_leads_to_where_it_can_be_used() {
+    let t = TestServer::start().await;
+    let ann = user(&t, "ann@example.com").await;
+    let token = t.post("/v1/sign_in_tokens", json!({ "user_id": ann["id"] })).await.ok();
+    let ticket = token["token"].as_str().unwrap();
+    let mut browser = t.browser();
+    let answer = browser.open(&format!("/v1/tickets/accept?ticket={ticket}")).await;
+    assert_eq!(answer.status, 303);
+    let expected = format!("http://localhost:3401/sign-in?__clerk_ticket={ticket}&__clerk_status=sign_in");
+    assert_eq!(answer.header("location"), expected);
+    // Following a link uses nothing up.
+    assert_eq!(browser.open(&format!("/v1/tickets/accept?ticket={ticket}")).await.status, 303);
+    let refused = browser.open("/v1/tickets/accept?ticket=e30.e30.x").await;
+    refused.is_error(400, "ticket_invalid_code");
+    browser.open("/v1/tickets/accept").await.is_error(422, "form_param_missing");
+}
+
+#[tokio::test]
+async fn redirects_lead_to_pages_of_the_application_only() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser_at(&t.other);
+    let own = format!("https://{}/x", t.other.frontend_api);
+    let answer = browser.open(&format!("/v1/redirect?redirect_url={}", escape(&own))).await;
+    assert_eq!((answer.status, answer.header("location")), (307, own.as_str()));
+    let refused = browser.open(&format!("/v1/redirect?redirect_url={}", escape("https://evil.com/"))).await;
+    refused.is_error(422, "redirect_url_not_associated_with_instance");
+    let refused = browser.open(&format!("/v1/redirect?redirect_url={}", escape("javascript:alert(1)"))).await;
+    refused.is_error(422, "invalid_redirect_url");
+    let home = browser.open("/v1/redirect").await;
+    assert_eq!(home.status, 307);
+    assert!(home.header("location").ends_with("/default-redirect"));
+}
+
+#[tokio::test]
+async fn touching_a_client_on_the_way_renews_its_cookie() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    super::sign_in(&mut browser, "ann@example.com").await;
+    let before = browser.cookies["__client"].clone();
+    let path = format!("/v1/client/touch?redirect_url={}", escape("http://localhost:3000/x"));
+    let answer = browser.open(&path).await;
+    assert_eq!((answer.status, answer.header("location")), (307, "http://localhost:3000/x"));
+    assert_ne!(browser.cookies["__client"], before);
+    assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len(), 1);
+}

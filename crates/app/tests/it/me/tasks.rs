@@ -1,0 +1,84 @@
+//! Sessions that only count once something is done.
+
+use latchkey_app::limits::RateLimits;
+use latchkey_app::settings::Settings;
+use latchkey_testkit::TestServer;
+use serde_json::json;
+
+use super::support::{Me, PASSWORD, me, sign_in};
+
+async fn compromised(t: &TestServer) -> Me<'_> {
+    let me = me(t).await;
+    t.post(&format!("/v1/users/{}/password/set_compromised", me.user), json!({})).await.ok();
+    sign_in(t, &me.user).await
+}
+
+#[tokio::test]
+async fn choosing_another_password_ends_the_task_of_that_name() {
+    let t = TestServer::start().await;
+    let mut me = compromised(&t).await;
+    let session = me.shown_session().await;
+    assert_eq!(
+        (&session["status"], &session["tasks"]),
+        (&json!("pending"), &json!([{"key": "reset-password"}]))
+    );
+    // Who was let in to do this needs no other proof, however long it takes.
+    me.wait_for_reverification();
+    let before = t.events().await.len();
+    let same = json!({"new_password": PASSWORD});
+    me.post("/v1/me/change_password", same).await.is_error(422, "form_new_password_matches_current");
+    let changed =
+        me.post("/v1/me/change_password", json!({"new_password": "staple battery horse"})).await.ok();
+    let session = &changed["client"]["sessions"][0];
+    assert_eq!((&session["status"], session.get("tasks")), (&json!("active"), None));
+    assert_eq!(me.events_after(before).await, ["session.created", "user.updated"]);
+}
+
+#[tokio::test]
+async fn the_task_opens_nothing_but_the_password() {
+    let t = TestServer::start().await;
+    let mut me = compromised(&t).await;
+    me.wait_for_reverification();
+    me.delete("/v1/me").await.is_error(403, "session_reverification_required");
+    me.post("/v1/me/totp", json!({})).await.is_error(403, "session_reverification_required");
+}
+
+#[tokio::test]
+async fn an_authenticator_app_or_a_number_ends_the_task_to_set_up_a_second_factor() {
+    let mut settings = Settings::default();
+    settings.sign_in.second_factor_required = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    let mut elsewhere = sign_in(&t, &me.user).await;
+    assert_eq!(me.shown_session().await["tasks"], json!([{"key": "setup-mfa"}]));
+    let before = t.events().await.len();
+    me.enroll_totp().await;
+    assert_eq!(me.shown_session().await["status"], "active");
+    // The sessions in other browsers waited for the same.
+    assert_eq!(elsewhere.shown_session().await["status"], "active");
+    assert_eq!(me.events_after(before).await, ["session.created", "session.created", "user.updated"]);
+    let user = t.user(json!({"email_address": ["b@example.com"]})).await;
+    let mut by_phone = sign_in(&t, user["id"].as_str().unwrap()).await;
+    let id = by_phone.add_verified("phone_number", "+4915112345678").await;
+    assert_eq!(by_phone.shown_session().await["status"], "pending");
+    by_phone
+        .patch(&format!("/v1/me/phone_numbers/{id}"), json!({"reserved_for_second_factor": true}))
+        .await
+        .ok();
+    assert_eq!(by_phone.shown_session().await["status"], "active");
+}
+
+#[tokio::test]
+async fn one_task_after_the_other() {
+    let mut settings = Settings::default();
+    settings.sign_in.second_factor_required = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = compromised(&t).await;
+    let keys = json!([{"key": "reset-password"}, {"key": "setup-mfa"}]);
+    assert_eq!(me.shown_session().await["tasks"], keys);
+    me.post("/v1/me/change_password", json!({"new_password": "staple battery horse"})).await.ok();
+    let session = me.shown_session().await;
+    assert_eq!((&session["status"], &session["tasks"]), (&json!("pending"), &json!([{"key": "setup-mfa"}])));
+    me.enroll_totp().await;
+    assert_eq!(me.shown_session().await["status"], "active");
+}

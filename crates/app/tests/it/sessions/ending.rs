@@ -1,0 +1,123 @@
+//! What changes of a user end their sessions.
+
+use latchkey_testkit::TestServer;
+use serde_json::{Value, json};
+
+use super::open;
+
+struct Scene {
+    t: TestServer,
+    user: String,
+    sessions: [String; 2],
+    bystander: String,
+}
+
+/// A user with two sessions, and somebody else with one.
+async fn scene() -> Scene {
+    let t = TestServer::start().await;
+    let user = t.user(json!({"email_address": ["ann@example.com"], "password": "correct horse battery"})).await;
+    let user = user["id"].as_str().unwrap().to_owned();
+    let other = t.user_with_email("bob@example.com").await;
+    let sessions = [open(&t, &user).await, open(&t, &user).await];
+    let bystander = open(&t, &other).await;
+    Scene { t, user, sessions, bystander }
+}
+
+impl Scene {
+    async fn status(&self, session: &str) -> Value {
+        self.t.get(&format!("/v1/sessions/{session}")).await.ok()["status"].clone()
+    }
+
+    /// Checks that the user's sessions are over, with an event each, and nobody else's.
+    async fn are_over(&self) {
+        for session in &self.sessions {
+            assert_eq!(self.status(session).await, "revoked");
+        }
+        self.told().await;
+    }
+
+    async fn told(&self) {
+        assert_eq!(self.status(&self.bystander).await, "active");
+        let events = self.t.events().await;
+        let mut told: Vec<&str> =
+            events.iter().filter(|event| event.kind == "session.revoked").map(|event| &*event.subject).collect();
+        told.sort_unstable();
+        let mut expected: Vec<&str> = self.sessions.iter().map(String::as_str).collect();
+        expected.sort_unstable();
+        assert_eq!(told, expected);
+    }
+
+    async fn go_on(&self) {
+        for session in &self.sessions {
+            assert_eq!(self.status(session).await, "active");
+        }
+    }
+}
+
+#[tokio::test]
+async fn ban_ends_all_sessions_of_the_user() {
+    let scene = scene().await;
+    scene.t.post(&format!("/v1/users/{}/ban", scene.user), json!({})).await.ok();
+    scene.are_over().await;
+    for session in &scene.sessions {
+        let answer = scene.t.post(&format!("/v1/sessions/{session}/tokens"), json!({})).await;
+        answer.is_error(404, "resource_not_found");
+    }
+}
+
+#[tokio::test]
+async fn ban_of_several_ends_their_sessions() {
+    let scene = scene().await;
+    scene.t.post("/v1/users/ban", json!({"user_ids": [scene.user]})).await.ok();
+    scene.are_over().await;
+}
+
+#[tokio::test]
+async fn lock_and_unban_leave_sessions_alone() {
+    let scene = scene().await;
+    for action in ["lock", "unlock", "unban"] {
+        scene.t.post(&format!("/v1/users/{}/{action}", scene.user), json!({})).await.ok();
+        scene.go_on().await;
+    }
+}
+
+#[tokio::test]
+async fn new_password_ends_sessions_if_wanted() {
+    let scene = scene().await;
+    let path = format!("/v1/users/{}", scene.user);
+    scene.t.patch(&path, json!({"password": "another horse battery"})).await.ok();
+    scene.go_on().await;
+    let body = json!({"password": "a third horse battery", "sign_out_of_other_sessions": true});
+    scene.t.patch(&path, body).await.ok();
+    scene.are_over().await;
+}
+
+#[tokio::test]
+async fn removed_password_ends_sessions_if_wanted() {
+    let scene = scene().await;
+    let path = format!("/v1/users/{}/remove_password", scene.user);
+    scene.t.post(&path, json!({})).await.ok();
+    scene.go_on().await;
+    scene.t.post(&path, json!({"sign_out_of_other_sessions": true})).await.ok();
+    scene.are_over().await;
+}
+
+#[tokio::test]
+async fn compromised_password_ends_sessions_if_wanted() {
+    let scene = scene().await;
+    let path = format!("/v1/users/{}/password/set_compromised", scene.user);
+    scene.t.post(&path, json!({"revoke_all_sessions": false})).await.ok();
+    scene.go_on().await;
+    scene.t.post(&path, json!({"revoke_all_sessions": true})).await.ok();
+    scene.are_over().await;
+}
+
+#[tokio::test]
+async fn deleted_user_has_no_sessions() {
+    let scene = scene().await;
+    scene.t.delete(&format!("/v1/users/{}", scene.user)).await.ok();
+    for session in &scene.sessions {
+        scene.t.get(&format!("/v1/sessions/{session}")).await.is_error(404, "resource_not_found");
+    }
+    scene.told().await;
+}

@@ -1,0 +1,415 @@
+//! Signing in through the Frontend API: every way, and every refusal.
+
+use latchkey_app::settings::Settings;
+use latchkey_testkit::{Answer, Browser, TestServer};
+use serde_json::{Value, json};
+
+mod links;
+mod lockouts;
+mod passwords;
+mod protection;
+mod second_factors;
+mod tickets;
+mod timing;
+
+pub(crate) const PASSWORD: &str = "Correct-horse-battery-42";
+pub(crate) const EMAIL: &str = "ada@example.com";
+const PHONE: &str = "+442071838750";
+
+/// A server whose development instance has changed settings.
+pub(crate) async fn server(change: impl FnOnce(&mut Settings)) -> TestServer {
+    let mut settings = Settings::default();
+    change(&mut settings);
+    TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await
+}
+
+/// Somebody with an address, a number, a username and a password.
+pub(crate) async fn ada(t: &TestServer) -> Value {
+    t.user(json!({
+        "email_address": [EMAIL], "phone_number": [PHONE], "username": "ada_l", "password": PASSWORD,
+        "first_name": "Ada", "last_name": "Lovelace",
+    }))
+    .await
+}
+
+/// Begins to sign in.
+pub(crate) async fn begin(browser: &mut Browser<'_>, fields: Value) -> Answer {
+    browser.post("/v1/client/sign_ins", fields).await
+}
+
+/// A step of the attempt under way.
+pub(crate) async fn step(browser: &mut Browser<'_>, id: &str, name: &str, fields: Value) -> Answer {
+    browser.post(&format!("/v1/client/sign_ins/{id}/{name}"), fields).await
+}
+
+/// The attempt in an answer.
+#[track_caller]
+pub(crate) fn shown(answer: Answer) -> Value {
+    answer.ok()["response"].take()
+}
+
+/// Begins with an identifier; returns the id of the attempt.
+pub(crate) async fn identified(browser: &mut Browser<'_>, identifier: &str) -> String {
+    let sign_in = shown(begin(browser, json!({"identifier": identifier})).await);
+    assert_eq!(sign_in["status"], "needs_first_factor");
+    sign_in["id"].as_str().unwrap().to_owned()
+}
+
+/// The code in the newest message.
+pub(crate) async fn code(t: &TestServer) -> String {
+    t.inbox().await[0]["code"].as_str().unwrap().to_owned()
+}
+
+/// A code that is not that one.
+pub(crate) fn other_than(code: &str) -> &'static str {
+    if code == "111111" { "222222" } else { "111111" }
+}
+
+fn strategies(factors: &Value) -> Vec<&str> {
+    factors.as_array().unwrap().iter().map(|factor| factor["strategy"].as_str().unwrap()).collect()
+}
+
+#[tokio::test]
+async fn an_attempt_may_begin_with_nothing() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let answer = begin(&mut browser, json!({})).await.ok();
+    let sign_in = &answer["response"];
+    assert_eq!(sign_in["status"], "needs_identifier");
+    assert_eq!(sign_in["supported_identifiers"], json!(["email_address", "phone_number", "username"]));
+    assert_eq!(sign_in["supported_first_factors"], Value::Null);
+    assert_eq!(sign_in["client_trust_state"], "pending");
+    assert_eq!(answer["client"]["sign_in"], *sign_in);
+    assert_eq!(answer["client"]["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn an_identifier_shows_the_ways_to_prove_it() {
+    let t = TestServer::start().await;
+    let user = ada(&t).await;
+    let mut browser = t.browser();
+    let sign_in =
+        shown(begin(&mut browser, json!({"identifier": "Ada@Example.com", "locale": "en-GB"})).await);
+    let (email, phone) = (&user["email_addresses"][0]["id"], &user["phone_numbers"][0]["id"]);
+    let masked = "+4*******50";
+    let expected = json!([
+        {"strategy": "password"},
+        {"strategy": "phone_code", "safe_identifier": masked, "phone_number_id": phone, "primary": true},
+        {"strategy": "email_code", "safe_identifier": EMAIL, "email_address_id": email, "primary": true},
+        {"strategy": "reset_password_phone_code", "safe_identifier": masked, "phone_number_id": phone, "primary": true},
+        {"strategy": "reset_password_email_code", "safe_identifier": EMAIL, "email_address_id": email, "primary": true},
+    ]);
+    assert_eq!(sign_in["supported_first_factors"], expected);
+    assert_eq!(
+        (&sign_in["identifier"], &sign_in["supported_second_factors"], &sign_in["client_trust_state"]),
+        (&json!(EMAIL), &Value::Null, &json!("new"))
+    );
+    assert_eq!(sign_in["user_data"]["first_name"], "Ada");
+    assert_eq!(sign_in["first_factor_verification"], Value::Null);
+}
+
+#[tokio::test]
+async fn everybody_is_found_by_what_they_are_known_by_in_any_case() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    for (typed, shown_as) in [(" ADA@example.COM ", EMAIL), ("+44 (20) 7183-8750", PHONE), ("Ada_L", "Ada_L")]
+    {
+        let sign_in = shown(begin(&mut t.browser(), json!({"identifier": typed})).await);
+        assert_eq!(
+            (&sign_in["status"], &sign_in["identifier"]),
+            (&json!("needs_first_factor"), &json!(shown_as))
+        );
+    }
+}
+
+#[tokio::test]
+async fn unknown_identifiers_are_refused_and_leave_no_client() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    for identifier in ["nobody@example.com", "+442071838751", "nobody"] {
+        let answer = begin(&mut browser, json!({"identifier": identifier})).await;
+        answer.is_problem(422, "form_identifier_not_found", "identifier");
+        assert_eq!(answer.json["errors"][0]["long_message"], "Couldn't find your account.");
+    }
+    assert!(browser.cookies.is_empty());
+}
+
+#[tokio::test]
+async fn only_what_signs_in_is_an_identifier() {
+    let t = server(|settings| {
+        settings.attributes.username.used_for_first_factor = false;
+        settings.attributes.phone_number.used_for_first_factor = false;
+    })
+    .await;
+    ada(&t).await;
+    for identifier in ["ada_l", PHONE] {
+        let answer = begin(&mut t.browser(), json!({"identifier": identifier})).await;
+        answer.is_problem(422, "form_param_format_invalid", "identifier");
+    }
+    let sign_in = shown(begin(&mut t.browser(), json!({"identifier": EMAIL})).await);
+    assert_eq!(sign_in["supported_identifiers"], json!(["email_address"]));
+    assert_eq!(
+        strategies(&sign_in["supported_first_factors"]),
+        ["password", "email_code", "reset_password_email_code"]
+    );
+}
+
+#[tokio::test]
+async fn unverified_addresses_sign_nobody_in_and_reserved_ones_do() {
+    let t = TestServer::start().await;
+    let user = ada(&t).await;
+    let id = user["id"].as_str().unwrap();
+    let body = json!({"user_id": id, "email_address": "second@example.com", "verified": false});
+    t.post("/v1/email_addresses", body).await.ok();
+    let answer = begin(&mut t.browser(), json!({"identifier": "second@example.com"})).await;
+    answer.is_error(422, "form_identifier_not_found");
+    let body = json!({
+        "email_address": ["reserved@example.com"], "email_address_identification_status": ["reserved"]
+    });
+    t.user(body).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, "reserved@example.com").await;
+    step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
+    let answer = json!({"strategy": "email_code", "code": code(&t).await});
+    let client = step(&mut browser, &id, "attempt_first_factor", answer).await.ok()["client"].take();
+    // Whoever read the code has the address.
+    let address = &client["sessions"][0]["user"]["email_addresses"][0];
+    assert_eq!(
+        (&address["verification"]["status"], &address["reserved"]),
+        (&json!("verified"), &json!(false))
+    );
+}
+
+#[tokio::test]
+async fn a_password_at_once_completes() {
+    let t = TestServer::start().await;
+    let user = ada(&t).await;
+    let mut browser = t.browser();
+    let fields = json!({"identifier": EMAIL, "password": PASSWORD, "strategy": "password"});
+    let answer = begin(&mut browser, fields).await.ok();
+    let (sign_in, client) = (&answer["response"], &answer["client"]);
+    assert_eq!(sign_in["status"], "complete");
+    assert_eq!(
+        (&sign_in["supported_first_factors"], &sign_in["supported_second_factors"]),
+        (&Value::Null, &Value::Null)
+    );
+    assert_eq!(sign_in["first_factor_verification"]["status"], "verified");
+    let session = &client["sessions"][0];
+    assert_eq!(
+        (&session["id"], &session["user"]["id"], &session["factor_verification_age"]),
+        (&sign_in["created_session_id"], &user["id"], &json!([0, -1]))
+    );
+    assert!(!session["last_active_token"]["jwt"].as_str().unwrap().is_empty());
+    assert_eq!(client["sign_in"], Value::Null);
+    assert_eq!(client["last_active_session_id"], session["id"]);
+    assert_eq!(client["last_authentication_strategy"], "password");
+    // The attempt is still there for who asks by its id.
+    let path = format!("/v1/client/sign_ins/{}", sign_in["id"].as_str().unwrap());
+    assert_eq!(browser.get(&path).await.ok()["response"]["status"], "complete");
+    let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, ["user.created", "session.created"]);
+}
+
+#[tokio::test]
+async fn codes_by_mail_and_phone_complete() {
+    for (strategy, identifier) in [("email_code", EMAIL), ("phone_code", PHONE)] {
+        let t = TestServer::start().await;
+        ada(&t).await;
+        let mut browser = t.browser();
+        let id = identified(&mut browser, identifier).await;
+        let prepared =
+            shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": strategy})).await);
+        let verification = &prepared["first_factor_verification"];
+        assert_eq!(
+            (&verification["status"], &verification["strategy"], &verification["attempts"]),
+            (&json!("unverified"), &json!(strategy), &json!(0))
+        );
+        assert_eq!(verification["expire_at"], 1_767_225_600_000_i64 + 600_000);
+        let message = &t.inbox().await[0];
+        assert_eq!(message["to"], identifier);
+        let fields = json!({"strategy": strategy, "code": message["code"]});
+        let answer = step(&mut browser, &id, "attempt_first_factor", fields).await.ok();
+        assert_eq!(answer["response"]["status"], "complete");
+        assert_eq!(answer["client"]["last_authentication_strategy"], strategy);
+    }
+}
+
+#[tokio::test]
+async fn a_strategy_at_once_is_prepared_at_once() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    for (strategy, identifier, slug) in [
+        ("email_code", EMAIL, "verification_code"),
+        ("phone_code", PHONE, "verification_code"),
+        ("reset_password_email_code", EMAIL, "reset_password_code"),
+        ("reset_password_phone_code", PHONE, "reset_password_code"),
+    ] {
+        let fields = json!({"identifier": identifier, "strategy": strategy});
+        let sign_in = shown(begin(&mut t.browser(), fields).await);
+        assert_eq!(sign_in["status"], "needs_first_factor");
+        let verification = &sign_in["first_factor_verification"];
+        assert_eq!(
+            (&verification["status"], &verification["strategy"]),
+            (&json!("unverified"), &json!(strategy))
+        );
+        let message = &t.inbox().await[0];
+        assert_eq!((&message["to"], &message["slug"]), (&json!(identifier), &json!(slug)));
+        t.clock.advance_ms(1);
+    }
+}
+
+#[tokio::test]
+async fn test_addresses_take_the_code_everybody_knows_and_get_no_mail() {
+    let t = TestServer::start().await;
+    t.user(json!({"email_address": ["ada+clerk_test@example.com"]})).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, "ada+clerk_test@example.com").await;
+    step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
+    assert_eq!(t.inbox().await.len(), 0);
+    let wrong = json!({"strategy": "email_code", "code": "111111"});
+    step(&mut browser, &id, "attempt_first_factor", wrong).await.is_problem(
+        422,
+        "form_code_incorrect",
+        "code",
+    );
+    let right = json!({"strategy": "email_code", "code": "424242"});
+    let sign_in = shown(step(&mut browser, &id, "attempt_first_factor", right).await);
+    assert_eq!(sign_in["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_code_fails_after_three_wrong_ones_and_expires_after_ten_minutes() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, EMAIL).await;
+    let prepare = json!({"strategy": "email_code"});
+    step(&mut browser, &id, "prepare_first_factor", prepare.clone()).await.ok();
+    let right = code(&t).await;
+    let wrong = json!({"strategy": "email_code", "code": other_than(&right)});
+    for (attempts, status, code, state) in [
+        (1, 422, "form_code_incorrect", "unverified"),
+        (2, 422, "form_code_incorrect", "unverified"),
+        (3, 400, "verification_failed", "failed"),
+    ] {
+        let answer = step(&mut browser, &id, "attempt_first_factor", wrong.clone()).await;
+        answer.is_error(status, code);
+        let verification = &answer.json["meta"]["client"]["sign_in"]["first_factor_verification"];
+        assert_eq!((&verification["attempts"], &verification["status"]), (&json!(attempts), &json!(state)));
+    }
+    let late = json!({"strategy": "email_code", "code": right});
+    step(&mut browser, &id, "attempt_first_factor", late).await.is_error(400, "verification_failed");
+    // A new code is a new chance.
+    step(&mut browser, &id, "prepare_first_factor", prepare).await.ok();
+    let late = json!({"strategy": "email_code", "code": code(&t).await});
+    t.clock.advance_ms(10 * 60 * 1000);
+    let answer = step(&mut browser, &id, "attempt_first_factor", late).await;
+    answer.is_error(400, "verification_expired");
+    assert_eq!(answer.json["meta"]["client"]["sign_in"]["first_factor_verification"]["status"], "expired");
+}
+
+#[tokio::test]
+async fn texts_are_not_sent_too_often() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, PHONE).await;
+    let prepare = json!({"strategy": "phone_code"});
+    step(&mut browser, &id, "prepare_first_factor", prepare.clone()).await.ok();
+    let answer = step(&mut browser, &id, "prepare_first_factor", prepare.clone()).await;
+    answer.is_error(429, "verification_code_too_many_requests");
+    assert_eq!(answer.header("retry-after"), "30");
+    t.clock.advance_ms(30_000);
+    step(&mut browser, &id, "prepare_first_factor", prepare).await.ok();
+    assert_eq!(t.inbox().await.len(), 2);
+}
+
+#[tokio::test]
+async fn another_attempt_takes_the_place_of_the_one_before() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let first = identified(&mut browser, EMAIL).await;
+    let second = identified(&mut browser, "ada_l").await;
+    browser.get(&format!("/v1/client/sign_ins/{first}")).await.is_error(404, "resource_not_found");
+    let shown = browser.get(&format!("/v1/client/sign_ins/{second}")).await.ok();
+    assert_eq!(shown["client"]["sign_in"]["id"], json!(second));
+}
+
+#[tokio::test]
+async fn an_attempt_is_over_after_a_day() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, EMAIL).await;
+    t.clock.advance_ms(24 * 3600 * 1000 - 1);
+    browser.get(&format!("/v1/client/sign_ins/{id}")).await.ok();
+    t.clock.advance_ms(1);
+    browser.get(&format!("/v1/client/sign_ins/{id}")).await.is_error(404, "resource_not_found");
+    let fields = json!({"strategy": "password", "password": PASSWORD});
+    step(&mut browser, &id, "attempt_first_factor", fields).await.is_error(404, "resource_not_found");
+    assert_eq!(browser.get("/v1/client").await.ok()["response"]["sign_in"], Value::Null);
+}
+
+#[tokio::test]
+async fn a_browser_holds_one_session_at_a_time() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    t.user(json!({"email_address": ["grace@example.com"], "password": PASSWORD})).await;
+    let mut browser = t.browser();
+    begin(&mut browser, json!({"identifier": EMAIL, "password": PASSWORD})).await.ok();
+    for fields in [json!({}), json!({"identifier": "grace@example.com", "password": PASSWORD})] {
+        let answer = begin(&mut browser, fields).await;
+        answer.is_error(400, "session_exists");
+        let client = &answer.json["meta"]["client"];
+        assert_eq!(client["sessions"].as_array().unwrap().len(), 1);
+        assert_eq!(client["last_active_session_id"], client["sessions"][0]["id"]);
+    }
+}
+
+#[tokio::test]
+async fn a_browser_may_hold_several_people_but_nobody_twice() {
+    let t = server(|settings| settings.session.single_session = false).await;
+    ada(&t).await;
+    t.user(json!({"email_address": ["grace@example.com"], "password": PASSWORD})).await;
+    let mut browser = t.browser();
+    let first = begin(&mut browser, json!({"identifier": EMAIL, "password": PASSWORD})).await.ok();
+    let both = json!({"identifier": "grace@example.com", "password": PASSWORD});
+    let second = begin(&mut browser, both).await.ok();
+    assert_eq!(second["client"]["sessions"].as_array().unwrap().len(), 2);
+    let answer = begin(&mut browser, json!({"identifier": EMAIL})).await;
+    answer.is_error(400, "identifier_already_signed_in");
+    assert_eq!(answer.json["errors"][0]["meta"]["session_id"], first["response"]["created_session_id"]);
+}
+
+#[tokio::test]
+async fn there_is_nothing_to_transfer() {
+    let t = TestServer::start().await;
+    begin(&mut t.browser(), json!({"transfer": true})).await.is_error(400, "account_transfer_invalid");
+}
+
+#[tokio::test]
+async fn what_is_missing_is_named() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    for (fields, param) in [
+        (json!({"password": PASSWORD}), "identifier"),
+        (json!({"strategy": "email_code"}), "identifier"),
+        (json!({"strategy": "password", "identifier": EMAIL}), "password"),
+        (json!({"strategy": "ticket"}), "ticket"),
+    ] {
+        begin(&mut browser, fields).await.is_problem(422, "form_param_missing", param);
+    }
+    let answer = begin(&mut browser, json!({"strategy": "oauth_google", "identifier": EMAIL})).await;
+    answer.is_problem(422, "form_param_value_invalid", "strategy");
+    let id = identified(&mut browser, EMAIL).await;
+    for (name, fields, param) in [
+        ("attempt_first_factor", json!({"strategy": "password"}), "password"),
+        ("attempt_first_factor", json!({"strategy": "email_code"}), "code"),
+        ("attempt_first_factor", json!({}), "strategy"),
+        ("prepare_first_factor", json!({}), "strategy"),
+    ] {
+        step(&mut browser, &id, name, fields).await.is_problem(422, "form_param_missing", param);
+    }
+}

@@ -1,0 +1,234 @@
+//! Links by e-mail, and opening them.
+
+use latchkey_app::resources::instances::model::Environment::Production;
+use latchkey_app::resources::users::model::Strategy;
+use latchkey_app::settings::Settings;
+use latchkey_testkit::{Browser, TestServer};
+use serde_json::{Value, json};
+
+use super::{EMAIL, PASSWORD, ada, begin, identified, server, shown, step};
+
+const BACK: &str = "http://localhost:3000/#/verify";
+
+fn with_links(settings: &mut Settings) {
+    settings.attributes.email_address.first_factors.push(Strategy::EmailLink);
+}
+
+/// Asks for a link; returns the id of the attempt and the path of the link.
+async fn ask(t: &TestServer, browser: &mut Browser<'_>) -> (String, String) {
+    let id = identified(browser, EMAIL).await;
+    let fields = json!({"strategy": "email_link", "redirect_url": BACK});
+    let sign_in = shown(step(browser, &id, "prepare_first_factor", fields).await);
+    assert_eq!(sign_in["first_factor_verification"]["status"], "unverified");
+    (id, link(t).await)
+}
+
+/// The path of the link in the newest message.
+async fn link(t: &TestServer) -> String {
+    let link = t.inbox().await[0]["link"].as_str().unwrap().to_owned();
+    link.strip_prefix("http://localhost:3401").unwrap().to_owned()
+}
+
+async fn attempt(browser: &mut Browser<'_>, id: &str) -> Value {
+    browser.get(&format!("/v1/client/sign_ins/{id}")).await.ok()
+}
+
+#[tokio::test]
+async fn a_link_completes_in_the_browser_that_asked() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let (id, link) = ask(&t, &mut browser).await;
+    assert!(link.starts_with(&format!("/v1/verify?token={id}.")), "{link}");
+    let opened = browser.open(&link).await;
+    let after = attempt(&mut browser, &id).await;
+    let session = after["response"]["created_session_id"].as_str().unwrap();
+    let there =
+        format!("http://localhost:3000/?__clerk_status=verified&__clerk_created_session={session}#/verify");
+    assert_eq!((opened.status, opened.header("location")), (303, there.as_str()));
+    assert_eq!(after["response"]["status"], "complete");
+    let verification = &after["response"]["first_factor_verification"];
+    assert_eq!(
+        (&verification["status"], &verification["verified_at_client"]),
+        (&json!("verified"), &after["client"]["id"])
+    );
+    assert_eq!(after["client"]["sessions"][0]["id"], json!(session));
+    assert_eq!(after["client"]["last_authentication_strategy"], "email_link");
+}
+
+#[tokio::test]
+async fn a_link_opened_elsewhere_signs_in_where_it_was_asked_for() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let (mut here, mut phone) = (t.browser(), t.browser());
+    let (id, link) = ask(&t, &mut here).await;
+    let before = here.cookies.clone();
+    let opened = phone.open(&link).await;
+    assert!(opened.header("location").contains("__clerk_status=verified&__clerk_created_session=sess_"));
+    assert!(phone.cookies.is_empty());
+    let after = attempt(&mut here, &id).await;
+    assert_eq!(here.cookies, before);
+    assert_eq!(after["response"]["status"], "complete");
+    assert_eq!(after["client"]["sessions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_link_may_be_kept_to_the_browser_that_asked() {
+    let t = server(|settings| {
+        with_links(settings);
+        settings.attack_protection.email_link_require_same_client = true;
+    })
+    .await;
+    ada(&t).await;
+    let (mut here, mut phone) = (t.browser(), t.browser());
+    let (id, link) = ask(&t, &mut here).await;
+    let opened = phone.open(&link).await;
+    assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=client_mismatch#/verify");
+    assert_eq!(attempt(&mut here, &id).await["response"]["status"], "needs_first_factor");
+    here.open(&link).await;
+    assert_eq!(attempt(&mut here, &id).await["response"]["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_link_opens_one_session_however_often_it_is_opened() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let (mut here, mut other) = (t.browser(), t.browser());
+    let (_, link) = ask(&t, &mut here).await;
+    let first = here.open(&link).await.header("location").to_owned();
+    assert_eq!(other.open(&link).await.header("location"), first);
+    assert!(other.cookies.is_empty());
+    let kinds: Vec<String> = t.events().await.into_iter().map(|event| event.kind).collect();
+    assert_eq!(kinds.iter().filter(|kind| *kind == "session.created").count(), 1);
+}
+
+#[tokio::test]
+async fn a_link_expires_after_ten_minutes() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let (id, link) = ask(&t, &mut browser).await;
+    t.clock.advance_ms(10 * 60 * 1000);
+    let opened = browser.open(&link).await;
+    assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=expired#/verify");
+    let after = attempt(&mut browser, &id).await;
+    assert_eq!(after["response"]["first_factor_verification"]["status"], "expired");
+    // With the attempt, the page to come back to is over as well.
+    t.clock.advance_ms(24 * 3600 * 1000);
+    browser.open(&link).await.is_error(400, "verification_link_token_expired");
+}
+
+#[tokio::test]
+async fn a_newer_link_makes_the_older_one_worthless() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let (id, older) = ask(&t, &mut browser).await;
+    t.clock.advance_ms(1);
+    let fields = json!({"strategy": "email_link", "redirect_url": BACK});
+    step(&mut browser, &id, "prepare_first_factor", fields).await.ok();
+    browser.open(&older).await.is_error(400, "verification_link_token_invalid");
+    browser.open(&link(&t).await).await;
+    assert_eq!(attempt(&mut browser, &id).await["response"]["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_link_is_the_first_factor_only() {
+    let t = server(with_links).await;
+    t.user(json!({
+        "email_address": [EMAIL], "password": PASSWORD, "totp_secret": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
+    }))
+    .await;
+    let mut browser = t.browser();
+    let (id, link) = ask(&t, &mut browser).await;
+    let opened = browser.open(&link).await;
+    assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=verified#/verify");
+    assert_eq!(attempt(&mut browser, &id).await["response"]["status"], "needs_second_factor");
+}
+
+#[tokio::test]
+async fn somebody_banned_meanwhile_is_sent_back_without_a_session() {
+    let t = server(with_links).await;
+    let user = ada(&t).await;
+    let mut browser = t.browser();
+    let (_, link) = ask(&t, &mut browser).await;
+    t.post(&format!("/v1/users/{}/ban", user["id"].as_str().unwrap()), json!({})).await.ok();
+    let opened = browser.open(&link).await;
+    assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=failed#/verify");
+}
+
+#[tokio::test]
+async fn tokens_nobody_was_sent_are_refused() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let (id, link) = ask(&t, &mut browser).await;
+    let other = t.new_tenant(Production, Settings::default()).await;
+    let before = t.everything().await;
+    for token in ["", "x", &id, &format!("{id}."), &format!("{id}.guess"), &format!("{}x", &link[17..])] {
+        let answer = browser.open(&format!("/v1/verify?token={token}")).await;
+        answer.is_error(400, "verification_link_token_invalid");
+    }
+    browser.open("/v1/verify").await.is_error(400, "verification_link_token_invalid");
+    // Of another instance.
+    t.browser_at(&other).open(&link).await.is_error(400, "verification_link_token_invalid");
+    assert_eq!(t.everything().await, before);
+    browser.open(&link).await;
+    assert_eq!(attempt(&mut browser, &id).await["response"]["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_link_leads_back_to_pages_only() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let id = identified(&mut browser, EMAIL).await;
+    for url in [
+        "javascript:alert(1)",
+        "//evil.example",
+        "https://user@evil.example/",
+        "https://good.example\\@evil.example",
+        "data:text/html,x",
+        "/relative",
+    ] {
+        let fields = json!({"strategy": "email_link", "redirect_url": url});
+        let answer = step(&mut browser, &id, "prepare_first_factor", fields).await;
+        answer.is_problem(422, "invalid_redirect_url", "redirect_url");
+        let fields = json!({"strategy": "email_link", "identifier": EMAIL, "redirect_url": url});
+        begin(&mut t.browser(), fields).await.is_problem(422, "invalid_redirect_url", "redirect_url");
+    }
+    assert_eq!(t.inbox().await.len(), 0);
+}
+
+#[tokio::test]
+async fn on_production_a_link_leads_back_to_the_application_only() {
+    let t = TestServer::start().await;
+    let mut settings = Settings::default();
+    with_links(&mut settings);
+    settings.allowed_origins.push("https://app.example.com".to_owned());
+    let live = t.new_tenant(Production, settings).await;
+    let body = json!({"email_address": [EMAIL]});
+    t.call(Some(&live), "POST", "/v1/users", Some(body)).await.ok();
+    let mut browser = t.browser_at(&live);
+    browser.origin = Some("https://app.example.com".to_owned());
+    for (url, status) in [
+        ("https://evil.example/", 422),
+        ("https://app.example.com.evil.example/", 422),
+        ("http://app.example.com/", 422),
+        ("https://app.example.com/back", 200),
+    ] {
+        let fields = json!({"strategy": "email_link", "identifier": EMAIL, "redirect_url": url});
+        assert_eq!(begin(&mut browser, fields).await.status, status, "{url}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_page_to_come_back_to_a_link_leads_to_the_hosted_one() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    begin(&mut browser, json!({"strategy": "email_link", "identifier": EMAIL})).await.ok();
+    let opened = browser.open(&link(&t).await).await;
+    let there = opened.header("location");
+    assert!(there.starts_with("http://localhost:3401/sign-in?__clerk_status=verified"), "{there}");
+}

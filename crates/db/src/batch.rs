@@ -1,0 +1,165 @@
+//! Transactions on PostgreSQL whose statements are known beforehand: those that wait at the same time
+//! travel, run and are committed together.
+//!
+//! A commit then costs one fsync and one round trip for all of them, and rows for the same table go in
+//! one statement. None is answered before the commit. If the whole is refused, nothing of it was
+//! written, and each one runs again by itself: one caller's mistake is nobody else's.
+
+use std::borrow::Cow;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::future::join_all;
+use tokio::sync::{Semaphore, oneshot};
+
+use crate::error::{DbError, Result};
+use crate::postgres::Postgres;
+use crate::tx::{Statement, Tx};
+use crate::value::Value;
+
+/// Transactions that share one commit at most, so that the first does not wait for ever.
+const BATCH: usize = 64;
+/// Batches under way at the same time: while one waits for the disk, the next runs.
+const AT_ONCE: usize = 2;
+
+/// Transactions waiting for their batch.
+pub(crate) struct Batches {
+    waiting: Mutex<Vec<Job>>,
+    places: Semaphore,
+}
+
+struct Job {
+    statements: Vec<Statement>,
+    done: oneshot::Sender<Result<()>>,
+}
+
+/// A statement and its parameters, as they are sent.
+pub(crate) type Sent<'a> = (Cow<'a, str>, Vec<&'a Value>);
+
+impl Batches {
+    pub(crate) fn new() -> Batches {
+        Batches { waiting: Mutex::default(), places: Semaphore::new(AT_ONCE) }
+    }
+
+    fn take(&self) -> Vec<Job> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = waiting.len().min(BATCH);
+        // Callers who have gone were told nothing, or that it took too long, and may try again.
+        waiting.drain(..count).filter(|job| !job.done.is_closed()).collect()
+    }
+}
+
+/// Runs statements in one transaction, together with others that wait.
+pub(crate) async fn write(postgres: &Arc<Postgres>, statements: Vec<Statement>) -> Result<()> {
+    let (done, answer) = oneshot::channel();
+    let job = Job { statements, done };
+    postgres.batches.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(job);
+    // In a task of its own: a caller who goes away must not take the others along.
+    tokio::spawn(run_waiting(postgres.clone()));
+    answer.await.map_err(DbError::failed)?
+}
+
+/// Takes all that wait when its turn comes, which may be nothing any more.
+async fn run_waiting(postgres: Arc<Postgres>) {
+    let Ok(_place) = postgres.batches.places.acquire().await else { return };
+    let jobs = match postgres.batches.take() {
+        jobs if jobs.len() < 2 => jobs,
+        jobs => together(&postgres, jobs).await,
+    };
+    join_all(jobs.into_iter().map(|job| alone(&postgres, job))).await;
+}
+
+/// Runs jobs as one transaction. Those it returns have to run by themselves.
+async fn together(postgres: &Postgres, jobs: Vec<Job>) -> Vec<Job> {
+    match commit(postgres, &jobs).await.map_err(Arc::new) {
+        Ok(Err(_)) => return jobs,
+        Ok(Ok(())) => answer(jobs, || Ok(())),
+        // It may have been committed or not, so nothing of it may run again.
+        Err(reason) => answer(jobs, || Err(DbError::unavailable(reason.clone()))),
+    }
+    Vec::new()
+}
+
+async fn alone(postgres: &Postgres, job: Job) {
+    let jobs = [job];
+    let outcome = commit(postgres, &jobs).await.flatten();
+    let [job] = jobs;
+    let _ = job.done.send(outcome);
+}
+
+fn answer(jobs: Vec<Job>, outcome: impl Fn() -> Result<()>) {
+    for job in jobs {
+        let _ = job.done.send(outcome());
+    }
+}
+
+async fn commit(postgres: &Postgres, jobs: &[Job]) -> Result<Result<()>> {
+    let statements = merged(jobs.iter().flat_map(|job| &job.statements));
+    Tx::postgres_transaction(postgres.connection().await?).run_and_commit(&statements).await
+}
+
+/// The statements in the order in which their texts come first, rows with the same text together.
+fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec<Sent<'a>> {
+    let mut groups: Vec<(&str, Vec<&[Value]>)> = Vec::new();
+    for (sql, row) in statements {
+        match groups.iter_mut().find(|(text, _)| text == sql) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((sql, vec![row])),
+        }
+    }
+    let mut sent = Vec::new();
+    for (sql, rows) in groups {
+        let mut rows = &rows[..];
+        while !rows.is_empty() {
+            let (count, sql) = several(sql, rows[0].len(), rows.len());
+            let (now, later) = rows.split_at(count);
+            sent.push((sql, now.iter().copied().flatten().collect()));
+            rows = later;
+        }
+    }
+    sent
+}
+
+/// `… VALUES ($1, $2)` becomes `… VALUES ($1, $2), ($3, $4)`: for how many of `rows` rows, and the text.
+/// Their number is a power of two, so that a few prepared statements serve all.
+fn several(sql: &str, width: usize, rows: usize) -> (usize, Cow<'_, str>) {
+    let tuple = |row: usize| {
+        let marks: Vec<String> = (1..=width).map(|column| format!("${}", row * width + column)).collect();
+        format!("({})", marks.join(", "))
+    };
+    let count = 1 << rows.ilog2();
+    match sql.split_once(&tuple(0)) {
+        Some((before, after)) if count > 1 => {
+            let tuples: Vec<String> = (0..count).map(tuple).collect();
+            (count, Cow::Owned([before, &tuples.join(", "), after].concat()))
+        }
+        _ => (1, Cow::Borrowed(sql)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_for_the_same_table_go_in_statements_of_two_four_eight() {
+        let (user, event) =
+            ("INSERT INTO u (a, b) VALUES ($1, $2)", "INSERT INTO e (a) VALUES ($1) RETURNING a");
+        let statements: Vec<Statement> = (0..3i64)
+            .flat_map(|n| [(user, vec![n.into(), (n * 10).into()]), (event, vec![n.into()])])
+            .collect();
+        let sent = merged(statements.iter());
+        let texts: Vec<&str> = sent.iter().map(|(sql, _)| &**sql).collect();
+        let (two, one) = ("INSERT INTO u (a, b) VALUES ($1, $2), ($3, $4)", user);
+        assert_eq!(texts, [two, one, "INSERT INTO e (a) VALUES ($1), ($2) RETURNING a", event]);
+        assert_eq!(sent[0].1, [&Value::from(0i64), &0i64.into(), &1i64.into(), &10i64.into()]);
+        assert_eq!(sent[1].1, [&Value::from(2i64), &20i64.into()]);
+    }
+
+    #[test]
+    fn other_statements_stay_as_they_are() {
+        let statements = vec![("DELETE FROM u WHERE a = $1", vec![Value::from(1i64)]); 2];
+        let sent = merged(statements.iter());
+        assert_eq!(sent.len(), 2);
+        assert!(sent.iter().all(|(sql, params)| sql == "DELETE FROM u WHERE a = $1" && params.len() == 1));
+    }
+}

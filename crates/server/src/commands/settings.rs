@@ -1,0 +1,196 @@
+//! `latchkey settings`: the settings document of an instance.
+
+use std::io::Read;
+
+use clap::ArgMatches;
+use latchkey_app::resources::instances::store;
+use latchkey_app::settings::{Fault, Settings, edit};
+use latchkey_base::Error;
+use serde_json::{Map, Value};
+
+use super::instances;
+use crate::config::{Config, nearest};
+use crate::failure::Failure;
+use crate::provision::Storage;
+use crate::show;
+
+/// Shows the settings, or those below a path.
+pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let storage = Storage::open(config).await?;
+    let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
+    let path = line.get_one::<String>("path").map(String::as_str);
+    let found = match path {
+        Some(path) => edit::below(&instance.settings, path)?,
+        None => edit::flat(&instance.settings)?,
+    };
+    if found.is_empty() {
+        let path = path.unwrap_or_default();
+        return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
+    }
+    match (found.as_slice(), line.get_flag("json")) {
+        (_, true) => show::json(&nested(&found, path.unwrap_or_default())),
+        ([(leaf, value)], _) if path == Some(leaf) => show::json(value),
+        _ => show::result(&listed(&found)?),
+    }
+    Ok(())
+}
+
+/// Changes settings in one transaction.
+pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let changes = changes(line)?;
+    let storage = Storage::open(config).await?;
+    let wanted = line.get_one::<String>("instance").map(String::as_str);
+    let id = instances::select(&storage, wanted)?.id.clone();
+    let key = id.clone();
+    let outcome = storage.db.write(move |tx| {
+        Box::pin(async move {
+            let instance = store::lock(tx, &key).await?.ok_or_else(|| Error::not_found("instance", &key))?;
+            let next = match edit::changed(&instance.settings, &changes) {
+                Ok(next) => next,
+                Err(faults) => return Ok(Err(faults)),
+            };
+            if next != instance.settings {
+                store::save_settings(tx, &key, &next).await?;
+            }
+            Ok(Ok((instance.settings, next)))
+        })
+    });
+    let (before, after) = outcome.await?.map_err(|faults| refused(&faults))?;
+    let (before, after) = (edit::flat(&before)?, edit::flat(&after)?);
+    let changed: Vec<(String, Value)> = after.into_iter().filter(|leaf| !before.contains(leaf)).collect();
+    match changed.is_empty() {
+        true => show::note(&format!("nothing was changed: the settings of {id} are like that already")),
+        false => {
+            show::note(&format!("the settings of {id} were changed"));
+            show::result(&listed(&changed)?);
+        }
+    }
+    Ok(())
+}
+
+/// The changes the line asks for, in their order: those of the file first.
+fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
+    let mut changes = Vec::new();
+    if let Some(path) = line.get_one::<String>("file") {
+        changes.push((String::new(), read(path)?));
+    }
+    let mut malformed = Vec::new();
+    for text in line.get_many::<String>("change").into_iter().flatten() {
+        match text.split_once('=') {
+            // Quoting JSON strings for a shell is a nuisance, and nothing else can be meant.
+            Some((path, value)) if !path.is_empty() => changes.push((
+                path.to_owned(),
+                serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned())),
+            )),
+            _ => malformed.push(format!("{text:?} is not of the form PATH=JSON.")),
+        }
+    }
+    match malformed.is_empty() {
+        true => Ok(changes),
+        false => Err(Failure::usage(malformed.join("\n"), "Such as: session.lifetime_seconds=86400")),
+    }
+}
+
+fn read(path: &str) -> Result<Value, Failure> {
+    let text = match path {
+        "-" => {
+            let mut text = String::new();
+            std::io::stdin().read_to_string(&mut text).map(|_| text)
+        }
+        path => std::fs::read_to_string(path),
+    };
+    let shown = if path == "-" { "The standard input" } else { path };
+    let text = text.map_err(|error| {
+        Failure::usage(
+            format!("{shown} cannot be read: {error}."),
+            "Name a file, or - for the standard input.",
+        )
+    })?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Object(document)) => Ok(Value::Object(document)),
+        Ok(_) => Err(Failure::usage(
+            format!("{shown} is not a JSON object."),
+            "`latchkey settings get --json` shows how it looks.",
+        )),
+        Err(error) => Err(Failure::usage(
+            format!("{shown} is not JSON: {error}."),
+            "`latchkey settings get --json` shows how it looks.",
+        )),
+    }
+}
+
+/// One line for each setting, with the default of what differs from it.
+fn listed(leaves: &[(String, Value)]) -> Result<String, Failure> {
+    let defaults = edit::flat(&Settings::default())?;
+    let width = leaves.iter().map(|(path, _)| path.len()).max().unwrap_or_default();
+    let lines = leaves.iter().map(|(path, value)| {
+        let default = defaults.iter().find(|(known, default)| known == path && default != value);
+        let remark = default.map(|(_, default)| format!("  (default: {default})")).unwrap_or_default();
+        format!("{path:width$}  {value}{remark}")
+    });
+    Ok(lines.collect::<Vec<_>>().join("\n"))
+}
+
+/// The document that has these settings, without what stands above `path`.
+fn nested(leaves: &[(String, Value)], path: &str) -> Value {
+    let mut document = Value::Object(Map::new());
+    for (leaf, value) in leaves {
+        let rest = leaf.strip_prefix(path).unwrap_or(leaf);
+        let names = rest.split('.').filter(|name| !name.is_empty());
+        let mut place = &mut document;
+        for name in names {
+            if !place.is_object() {
+                *place = Value::Object(Map::new());
+            }
+            place = &mut place[name];
+        }
+        *place = value.clone();
+    }
+    document
+}
+
+fn refused(faults: &[Fault]) -> Failure {
+    let count = match faults.len() {
+        1 => "There is a problem".to_owned(),
+        several => format!("There are {several} problems"),
+    };
+    let shown = |fault: &Fault| {
+        let hint = match fault.text.starts_with("There is no setting") {
+            true => hint(&fault.path).map(|hint| format!("\n    {hint}")).unwrap_or_default(),
+            false => String::new(),
+        };
+        format!("\n  {}\n    {}{hint}\n", fault.path, fault.text)
+    };
+    let list: String = faults.iter().map(shown).collect();
+    Failure::usage(
+        format!("{count} with these settings; nothing was changed:\n{list}"),
+        "`latchkey settings get` shows all settings as they are.",
+    )
+}
+
+/// What may have been meant.
+fn hint(path: &str) -> Result<String, Failure> {
+    let leaves = edit::flat(&Settings::default())?;
+    Ok(match nearest(path, leaves.iter().map(|(leaf, _)| leaf.as_str())) {
+        Some(known) => format!("Did you mean {known}?"),
+        None => "`latchkey settings get` lists all there are.".to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_document_comes_back_as_it_was() {
+        let settings = Settings::default();
+        let document = nested(&edit::flat(&settings).unwrap(), "");
+        assert_eq!(serde_json::from_value::<Settings>(document).unwrap(), settings);
+        let below = nested(&edit::below(&settings, "username").unwrap(), "username");
+        assert_eq!(below, json!({"min_length": 4, "max_length": 64}));
+        let one = nested(&edit::below(&settings, "username.min_length").unwrap(), "username.min_length");
+        assert_eq!(one, json!(4));
+    }
+}

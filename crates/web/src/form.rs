@@ -1,0 +1,118 @@
+//! Bodies as browsers send them: forms, whose values are texts until a type says what they are.
+
+use std::sync::Arc;
+
+use axum::extract::{FromRef, FromRequest, Request};
+use latchkey_base::{Code, Error, Problem, Result};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::input::{JSON_MAX, is_content_type, read_body};
+use crate::query::pairs;
+use crate::reply::Failure;
+use crate::shape::{Field, Kind, Shape, Shapes};
+
+/// A form or a JSON object, read as a `T`. Scripts of other versions send more than `T` names; that is
+/// none of its business.
+pub struct Form<T>(pub T);
+
+impl<S, T> FromRequest<S> for Form<T>
+where
+    S: Send + Sync,
+    Arc<Shapes>: FromRef<S>,
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let is_json = is_content_type(request.headers(), "application/json");
+        let bytes = read_body(request, JSON_MAX).await?;
+        let shape = Arc::<Shapes>::from_ref(state).of::<T>();
+        let fields = match is_json {
+            true => from_json(&bytes)?,
+            false => from_form(&shape, &bytes)?,
+        };
+        let known = fields.into_iter().filter(|(name, _)| shape.field(name).is_some()).collect();
+        Ok(Form(shape.read(known)?))
+    }
+}
+
+fn from_json(bytes: &[u8]) -> Result<Map<String, Value>> {
+    match serde_json::from_slice(if bytes.trim_ascii().is_empty() { b"{}" } else { bytes }) {
+        Ok(Value::Object(fields)) => Ok(fields),
+        Ok(Value::Null) => Ok(Map::new()),
+        _ => Err(Error::new(Code::RequestBodyInvalid).saying("The body must be a JSON object.")),
+    }
+}
+
+fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
+    let text = std::str::from_utf8(bytes)
+        .map_err(|_| Error::new(Code::RequestBodyInvalid).saying("The body is not a form."))?;
+    let mut fields = Map::new();
+    let mut problems = Vec::new();
+    for (name, text) in pairs(text.trim_ascii())? {
+        let Some(field) = shape.field(&name) else { continue };
+        if field.kind == Kind::Array {
+            if let Value::Array(items) = fields.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+                items.push(Value::String(text));
+            }
+            continue;
+        }
+        match typed(field, text) {
+            Some(value) => _ = fields.entry(name).or_insert(value),
+            None => problems.push(Problem::of(Code::FormParamTypeInvalid, &name)),
+        }
+    }
+    Error::collect(problems)?;
+    Ok(fields)
+}
+
+/// A text as the type its field has. Forms write null as nothing at all.
+fn typed(field: &Field, text: String) -> Option<Value> {
+    match field.kind {
+        _ if text.is_empty() && field.nullable => Some(Value::Null),
+        Kind::Integer => text.trim().parse::<i64>().ok().map(Value::from),
+        Kind::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
+        Kind::Object => serde_json::from_str(&text).ok(),
+        Kind::String | Kind::Number | Kind::Array | Kind::Any => Some(Value::String(text)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde::Deserialize;
+    use serde_json::json;
+
+    #[derive(Deserialize, JsonSchema)]
+    #[expect(dead_code, reason = "only its shape is used")]
+    struct Example {
+        name: Option<String>,
+        accepted: Option<bool>,
+        metadata: Option<Map<String, Value>>,
+        ids: Option<Vec<String>>,
+    }
+
+    fn read(text: &str) -> Result<Value, Code> {
+        let shape = Shapes::default().of::<Example>();
+        from_form(&shape, text.as_bytes()).map(Value::Object).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn texts_take_the_types_of_their_fields() {
+        let form = "name=Ann+B&accepted=true&metadata=%7B%22a%22%3A1%7D&ids=x&ids=y&other=1&name=second";
+        let expected =
+            json!({"name": "Ann B", "accepted": true, "metadata": {"a": 1}, "ids": ["x", "y"]});
+        assert_eq!(read(form), Ok(expected));
+        assert_eq!(read("name="), Ok(json!({"name": null})));
+        assert_eq!(read(""), Ok(json!({})));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert_eq!(read("accepted=maybe"), Err(Code::FormParamTypeInvalid));
+        assert_eq!(read("metadata=%7B"), Err(Code::FormParamTypeInvalid));
+        assert_eq!(read("name=%FF"), Err(Code::MalformedRequestParameters));
+    }
+}

@@ -1,0 +1,54 @@
+// The application under test: one page for each component, and a home page that tells who is signed in.
+import { ClerkProvider, Show, SignIn, SignUp, UserButton, UserProfile, useAuth, useUser } from '@clerk/react';
+import { useState } from 'react';
+import { createRoot } from 'react-dom/client';
+
+function Home() {
+  return (
+    <>
+      <Show when="signed-out">
+        <h1>Signed out</h1>
+        <a href="/sign-in">Sign in</a> <a href="/sign-up">Sign up</a>
+      </Show>
+      <Show when="signed-in">
+        <Account />
+      </Show>
+    </>
+  );
+}
+
+function Account() {
+  const { user } = useUser();
+  const { getToken, sessionId } = useAuth();
+  const [token, setToken] = useState('');
+  return (
+    <>
+      <h1>Signed in</h1>
+      <UserButton />
+      <p data-testid="email">{user.primaryEmailAddress?.emailAddress}</p>
+      <p data-testid="user">{user.id}</p>
+      <p data-testid="session">{sessionId}</p>
+      <a href="/profile">Profile</a>
+      <button onClick={async () => setToken(await getToken({ skipCache: true }))}>Mint a token</button>
+      <textarea data-testid="token" readOnly value={token} rows={8} cols={80} />
+    </>
+  );
+}
+
+const pages = {
+  '/': Home,
+  '/sign-in': () => <SignIn routing="hash" />,
+  '/sign-up': () => <SignUp routing="hash" />,
+  '/profile': () => <UserProfile routing="hash" />,
+};
+
+function App() {
+  const Page = pages[window.location.pathname] ?? (() => <h1>No such page</h1>);
+  return (
+    <ClerkProvider {...window.config} signInUrl="/sign-in" signUpUrl="/sign-up" afterSignOutUrl="/" telemetry={false}>
+      <Page />
+    </ClerkProvider>
+  );
+}
+
+createRoot(document.getElementById('root')).render(<App />);

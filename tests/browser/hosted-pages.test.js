@@ -1,0 +1,94 @@
+// The server's own pages: nothing else runs in these tests.
+import assert from 'node:assert/strict';
+
+import { browserTest } from './support/browser.js';
+import { field, press, sees, signIn, typeCode } from './support/components.js';
+import { newEmail, newPassword, newPerson } from './support/people.js';
+import { clerk, frontendUrl, nextCode } from './support/server.js';
+
+const isAtHome = async (page, email) => {
+  await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
+  await sees(page, email);
+};
+
+/** What a strict policy would have stopped. */
+const refusals = (visit) => visit.log.filter((line) => /content security policy|refused to/i.test(line));
+
+browserTest('hosted pages: sign-up, profile, sign-out', async (visit) => {
+  const { page } = visit;
+  const email = newEmail();
+  await page.goto(`${frontendUrl}/sign-up`);
+  await field(page, 'emailAddress').fill(email);
+  await field(page, 'password').fill(newPassword());
+  await visit.picture('hosted sign-up');
+  await press(page, 'Continue');
+  await typeCode(page, await nextCode(email));
+  await isAtHome(page, email);
+  await visit.picture('hosted default page');
+  assert.equal((await clerk.users.getUserList({ emailAddress: [email] })).totalCount, 1);
+
+  await page.getByRole('link', { name: 'Your account' }).click();
+  await page.getByText('Profile details').first().waitFor();
+  await visit.picture('hosted profile');
+
+  await page.goto(`${frontendUrl}/default-redirect`);
+  await press(page, 'Sign out');
+  await field(page, 'identifier').waitFor();
+  await page.goto(`${frontendUrl}/default-redirect`);
+  await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
+  assert.deepEqual(refusals(visit), []);
+});
+
+browserTest('hosted pages: sign-in, and the profile only for those who did', async (visit) => {
+  const { page } = visit;
+  const person = await newPerson();
+  await page.goto(`${frontendUrl}/user`);
+  await field(page, 'identifier').waitFor();
+  await visit.picture('hosted sign-in');
+  await signIn(page, `${frontendUrl}/sign-in`, person);
+  await isAtHome(page, person.email);
+  await page.goto(`${frontendUrl}/sign-in/choose`);
+  await isAtHome(page, person.email);
+  assert.deepEqual(refusals(visit), []);
+});
+
+browserTest('hosted pages: known values are filled in', async ({ page }) => {
+  const email = newEmail();
+  await page.goto(`${frontendUrl}/sign-in?email_address=${encodeURIComponent(email)}`);
+  await field(page, 'identifier').waitFor();
+  assert.equal(await field(page, 'identifier').inputValue(), email);
+});
+
+browserTest('hosted pages: query parameters neither run nor lead astray', async (visit) => {
+  const { page } = visit;
+  const person = await newPerson();
+  const evil = ['javascript:alert(1)', 'https://evil.example/', '//evil.example', 'data:text/html,x'];
+  page.on('dialog', () => assert.fail('a script of the query ran'));
+  for (const target of evil) {
+    await visit.context.clearCookies();
+    const query = `redirect_url=${encodeURIComponent(target)}&x=${encodeURIComponent('</script><script>alert(2)</script>')}`;
+    await signIn(page, `${frontendUrl}/sign-in?${query}`, person);
+    await isAtHome(page, person.email);
+    assert.equal(new URL(page.url()).origin, frontendUrl, target);
+  }
+});
+
+browserTest('hosted pages: a place on the same origin is gone to', async (visit) => {
+  const { page } = visit;
+  const person = await newPerson();
+  await signIn(page, `${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(`${frontendUrl}/user`)}`, person);
+  await page.getByText('Profile details').first().waitFor();
+  assert.equal(new URL(page.url()).pathname, '/user');
+});
+
+browserTest('hosted pages: without scripts the page says what to do', async ({ page, context }) => {
+  await context.route('**/npm/**', (route) => route.abort());
+  await page.goto(`${frontendUrl}/sign-in`);
+  await sees(page, /browser scripts/i);
+  await sees(page, /npm install/);
+});
+
+browserTest('hosted pages: a reported sign-in has a page', async ({ page }) => {
+  await page.goto(`${frontendUrl}/unauthorized-sign-in`);
+  await page.getByRole('link', { name: 'Sign in' }).waitFor();
+});

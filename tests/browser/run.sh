@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# Builds the test application and drives it, and the server's own pages, with a real Chromium. Run it
+# under scripts/with-server.sh; the pictures it takes are kept in output/. Arguments are test files.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+# Email links are off by default.
+"$LATCHKEY_BIN" settings set --instance "$LATCHKEY_INSTANCE_ID" \
+  'attributes.email_address.first_factors=["email_code","email_link"]'
+
+# The SDKs would report to their makers.
+export CLERK_TELEMETRY_DISABLED=1
+CHROMIUM=${CHROMIUM:-$(command -v chromium)}
+export CHROMIUM
+
+rm -rf output
+./node_modules/.bin/vite build app
+exec node --test --test-reporter=spec --test-concurrency=3 "$@"
