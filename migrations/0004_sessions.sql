@@ -38,7 +38,6 @@ CREATE TABLE dev_browsers (
   instance_id TEXT NOT NULL REFERENCES instances (id) ON DELETE CASCADE,
   token_digest BYTEA NOT NULL,
   client_id TEXT,
-  home_origin TEXT,
   created_at BIGINT NOT NULL,
   seen_at BIGINT NOT NULL,
   PRIMARY KEY (instance_id, token_digest)

@@ -4,9 +4,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
-use axum::http::{Extensions, HeaderMap};
 use axum::http::header::USER_AGENT;
 use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
 use axum::response::Response;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::Rng;
@@ -113,6 +113,14 @@ pub(crate) fn client_ip(headers: &HeaderMap, extensions: &Extensions, trusted: &
         return String::new();
     };
     forwarded_for(headers, peer.ip(), trusted).to_string()
+}
+
+/// The address of a client whose request a proxy of the application brought: the peer is trusted for one hop.
+pub(crate) fn proxied_ip(headers: &HeaderMap, extensions: &Extensions) -> String {
+    let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
+        return String::new();
+    };
+    forwarded_for(headers, peer.ip(), &[peer.ip()]).to_string()
 }
 
 /// Walks `X-Forwarded-For` from the right past the proxies we trust. What stands further left was

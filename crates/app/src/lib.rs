@@ -20,6 +20,7 @@ pub mod resources;
 mod router;
 pub mod settings;
 pub mod slow;
+mod words;
 
 use std::net::IpAddr;
 use std::path::PathBuf;

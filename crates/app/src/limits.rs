@@ -1,5 +1,7 @@
 //! Every product limit, with the reason for its number; and the rate limits.
 
+use std::net::Ipv6Addr;
+
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_web::api::Operation;
 use latchkey_web::query::decode;
@@ -104,15 +106,36 @@ const PER_OBJECT: &[(&[&str], Limit)] = &[(
     Limit { requests: 10, window_ms: TEN_SECONDS },
 )];
 
-/// Operations of browsers with a limit for each address they come from, as published.
+/// Operations of browsers with a limit for each address they come from; the first four as published.
 const PER_ADDRESS: &[(&[&str], Limit)] = &[
     (&["createSignIn"], Limit { requests: 5, window_ms: TEN_SECONDS }),
     (&["createSignUps"], Limit { requests: 5, window_ms: TEN_SECONDS }),
-    (
-        &["attemptSignInFactorOne", "attemptSignInFactorTwo"],
-        Limit { requests: 3, window_ms: TEN_SECONDS },
-    ),
+    (&["attemptSignInFactorOne", "attemptSignInFactorTwo"], Limit { requests: 3, window_ms: TEN_SECONDS }),
     (&["attemptSignUpsVerification"], Limit { requests: 3, window_ms: TEN_SECONDS }),
+    // Ours: guessing codes, and having messages sent, is no better elsewhere.
+    (
+        &[
+            "verifyEmailAddress",
+            "verifyPhoneNumber",
+            "verifyTOTP",
+            "attemptSessionReverificationFirstFactor",
+            "attemptSessionReverificationSecondFactor",
+        ],
+        Limit { requests: 5, window_ms: TEN_SECONDS },
+    ),
+    (
+        &[
+            "prepareSignInFactorOne",
+            "prepareSignInFactorTwo",
+            "prepareSignUpsVerification",
+            "updateSignUps",
+            "sendVerificationEmail",
+            "sendVerificationSMS",
+            "prepareSessionReverificationFirstFactor",
+            "prepareSessionReverificationSecondFactor",
+        ],
+        Limit { requests: 10, window_ms: 60_000 },
+    ),
 ];
 
 /// Operations that are never limited.
@@ -158,8 +181,16 @@ impl RateLimits {
     ) -> Result<()> {
         let own = PER_ADDRESS.iter().find(|(operations, _)| operations.contains(&operation));
         let (RateLimits::On { .. }, Some((operations, limit))) = (self, own) else { return Ok(()) };
-        let key = format!("{instance}/{address}");
+        let key = format!("{instance}/{}", network(address));
         throttle.hit(operations[0], &key, *limit, now).await.map_err(|wait| too_many(*limit, wait))
+    }
+}
+
+/// What one person has of addresses: a whole one of the old kind, the upper half of the new.
+fn network(address: &str) -> String {
+    match address.parse::<Ipv6Addr>() {
+        Ok(address) => format!("{:x?}", &address.segments()[..4]),
+        Err(_) => address.to_owned(),
     }
 }
 

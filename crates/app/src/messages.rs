@@ -58,5 +58,11 @@ pub fn primary_address_changed<'a>(user: &'a UserId, old: &'a str, new: &str) ->
         code: None,
         link: None,
     };
-    Message { user: Some(user), channel: Channel::Email, to: old, slug: "primary_email_address_changed", content }
+    Message {
+        user: Some(user),
+        channel: Channel::Email,
+        to: old,
+        slug: "primary_email_address_changed",
+        content,
+    }
 }

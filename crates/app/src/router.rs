@@ -77,14 +77,16 @@ pub fn routers(parts: Parts) -> Routers {
     let state = AppState(Arc::new(app));
     let backend = backend
         .route("/dev/inbox", get(inbox::dev::list))
+        .route("/readyz", get(ready))
+        .route("/metrics", get(metrics))
         .route(
             "/openapi.json",
             get(move || async move { body(axum::http::StatusCode::OK, document.clone().into_bytes()) }),
         )
         .route("/reference", get(reference::page));
     let backend = edged(surrounded(backend), operations, parts.rng.clone(), state.clone());
-    let gated =
-        surrounded(resources::pages(frontend, parts.scripts_dir.clone())).layer(from_fn_with_state(state.clone(), gate::pass));
+    let gated = surrounded(resources::pages(frontend, parts.scripts_dir.clone()))
+        .layer(from_fn_with_state(state.clone(), gate::pass));
     let frontend = as_browsers_write(edged(gated, frontend_operations, parts.rng, state));
     Routers { backend, frontend }
 }
@@ -95,8 +97,6 @@ fn surrounded(router: Router<AppState>) -> Router<AppState> {
         .route("/images/default/{user_id}", get(images::public::drawn))
         .route("/images/{instance_id}/{image_id}", get(images::public::uploaded))
         .route("/healthz", get(|| async { "ok" }))
-        .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
         .method_not_allowed_fallback(wrong_method)
         .fallback(wrong_path)
 }

@@ -278,12 +278,10 @@ catalogue! {
     VerificationCodeTooManyRequests = 429 "verification_code_too_many_requests" "A code was sent a moment ago.";
 
     // Sessions, clients and tokens.
-    ActionForSessionNotAuthorized = 401 "action_for_session_not_authorized" "This session may not do that.";
     ActorTokenAlreadyUsed = 400 "actor_token_already_used_code" "This actor token was already used.";
     ActorTokenCannotBeRevoked = 400 "actor_token_cannot_be_revoked_code" "Only a pending actor token can be revoked.";
     ActorTokenRevoked = 400 "actor_token_revoked_code" "This actor token was revoked.";
     ActorTokenSubjectNotFound = 404 "actor_token_subject_not_found" "The user of this actor token no longer exists.";
-    ClientNotFound = 400 "client_not_found" "There is no client in this request.";
     CookieInvalid = 400 "cookie_invalid" "This client token is not valid.";
     DevBrowserUnauthenticated = 401 "dev_browser_unauthenticated" "This development browser is not known.";
     ExpiredSessionTokenInvalid = 401 "expired_session_token_invalid" "The expired token is not a session token of this instance.";
@@ -291,13 +289,10 @@ catalogue! {
     ExpiredSessionTokenMissingSid = 401 "expired_session_token_missing_sid" "The expired token has no `sid` claim.";
     HostInvalid = 400 "host_invalid" "No instance answers at this host.";
     InstanceKeyRequired = 400 "instance_key_required" "The instance has no signing key.";
-    InvalidActionForSession = 400 "invalid_action_for_session" "The session is in no state for that.";
     InvalidSessionToken = 400 "invalid_session_token" "This is not a token of the session, or no longer good.";
     InvalidHandshake = 400 "invalid_handshake" "The handshake has no usable `redirect_url`.";
-    MissingExpiredToken = 422 "missing_expired_token" "The last token of the session is needed.";
     MultipleAuthorizationHeaderValuesForbidden = 400 "multiple_authorization_header_values_forbidden" "Send one Authorization header.";
     MultipleOriginHeaderValuesForbidden = 400 "multiple_origin_header_values_forbidden" "Send one Origin header.";
-    NativeApiDisabled = 400 "native_api_disabled" "Native clients are switched off for the instance.";
     OrganizationNotFoundOrUnauthorized = 404 "organization_not_found_or_unauthorized" "There is no such organization, or you are not a member of it.";
     OriginAuthorizationHeadersConflict = 400 "origin_authorization_headers_conflict" "A request has either an Origin header, as browsers send it, or an Authorization header, as native clients do.";
     OriginInvalid = 400 "origin_invalid" "This origin may not use the Frontend API of the instance.";
@@ -323,7 +318,6 @@ catalogue! {
     SignInTokenCannotBeRevoked = 400 "sign_in_token_cannot_be_revoked_code" "Only a pending sign-in token can be revoked.";
     SignInTokenRevoked = 400 "sign_in_token_revoked_code" "This sign-in token was revoked.";
     SignedOut = 401 "signed_out" "You are signed out.";
-    SyncNonceAlreadyConsumed = 403 "sync_nonce_already_consumed" "This way between domains was already taken, or too late.";
     TicketExpired = 400 "ticket_expired_code" "This ticket has expired. Ask for a new one.";
     TicketInvalid = 400 "ticket_invalid_code" "This ticket is not valid.";
     UrlBasedSessionSyncingDisabled = 400 "url_based_session_syncing_disabled" "Production instances do not keep sessions in URLs.";
@@ -331,13 +325,11 @@ catalogue! {
     // Signing in and up.
     AccountTransferInvalid = 400 "account_transfer_invalid" "There is nothing to transfer.";
     BackupCodesNotAvailable = 400 "backup_codes_not_available" "Backup codes need another second factor first.";
-    CaptchaInvalid = 400 "captcha_invalid" "The check that you are a person failed.";
     ClientStateInvalid = 400 "client_state_invalid" "This step does not fit where things stand. Start again.";
     FormCodeIncorrect = 422 "form_code_incorrect" "Incorrect code.";
     FormDisableDefaultSecondFactorNotAllowed = 422 "form_disable_default_second_factor_not_allowed" "Make another number the default instead.";
     FormIdentifierNotFound = 422 "form_identifier_not_found" "Couldn't find your account.";
     FormNewPasswordMatchesCurrent = 422 "form_new_password_matches_current" "The new password must differ from the current one.";
-    FormParamValueDisabled = 400 "form_param_value_disabled" "This is switched off for the instance.";
     FormPasswordCompromised = 422 "form_password_compromised" "This password may be known to others. Please use another way to sign in.";
     FormPasswordIncorrect = 422 "form_password_incorrect" "Password is incorrect. Try again, or use another method.";
     FormPasswordOrIdentifierIncorrect = 422 "form_password_or_identifier_incorrect" "Password or identifier is incorrect.";
@@ -345,26 +337,19 @@ catalogue! {
     IdentifierAlreadySignedIn = 400 "identifier_already_signed_in" "You're already signed in.";
     ImmutableAttribute = 403 "immutable_attribute_modification_not_allowed" "This cannot be changed.";
     InvalidRedirectUrl = 422 "invalid_redirect_url" "`redirect_url` is not a URL.";
-    InvalidUrlScheme = 422 "invalid_url_scheme" "A URL needs a scheme that pages have.";
-    InvitationAccountNotExists = 400 "invitation_account_not_exists" "Nobody has signed up with this yet.";
     LegalNotAccepted = 422 "legal_not_accepted" "The terms must be accepted.";
     NoSecondFactors = 400 "no_second_factors" "There is no second factor to prove.";
     NotAllowedAccess = 403 "not_allowed_access" "You may not sign up here.";
     PasswordRequired = 400 "password_required" "A password is needed.";
-    ProhibitedRedirectUrl = 422 "prohibited_redirect_url" "Browsers must not be sent there.";
     RedirectUrlMismatch = 422 "redirect_url_not_associated_with_instance" "`redirect_url` does not belong to the application.";
-    ResourceMismatch = 400 "resource_missmatch" "This belongs to another client.";
     SecondFactorDeletionNotAllowed = 400 "second_factor_deletion_not_allowed" "A second factor is required.";
-    SignInEmailLinkNotSameClient = 403 "sign_in_email_link_not_same_client" "Open the link in the browser you started in.";
     SignInIdentificationOrUserDeleted = 400 "sign_in_identification_or_user_deleted" "The account is gone. Start again.";
     SignInNoIdentification = 404 "sign_in_no_identification_for_user" "The user has nothing to sign in with.";
     SignUpCannotBeUpdated = 403 "sign_up_cannot_be_updated" "This sign-up is over.";
-    SignUpEmailLinkNotSameClient = 403 "sign_up_email_link_not_same_client" "Open the link in the browser you started in.";
     SignUpIfMissingTransfer = 404 "sign_up_if_missing_transfer" "There is no account with this yet.";
     SignUpModeRestricted = 403 "sign_up_mode_restricted" "Signing up needs an invitation.";
     SignUpOutdatedVerification = 410 "sign_up_outdated_verification" "This changed after the verification was sent. Verify it again.";
     SignUpRestrictedWaitlist = 403 "sign_up_restricted_waitlist" "Signing up is not open yet. Please join the waitlist.";
-    SignupRateLimitExceeded = 429 "signup_rate_limit_exceeded" "Too many people are signing up. Please try again later.";
     StrategyForUserInvalid = 400 "strategy_for_user_invalid" "This way to sign in is not open to the account.";
     TooManyUnverifiedIdentifications = 400 "too_many_unverified_identifications" "Verify or remove others first.";
     TotpAlreadyEnabled = 400 "totp_already_enabled" "An authenticator app is already set up.";

@@ -96,7 +96,8 @@ impl Browser<'_> {
             request = request.header("origin", origin);
         }
         if !self.cookies.is_empty() {
-            let pairs: Vec<String> = self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let pairs: Vec<String> =
+                self.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
             request = request.header("cookie", pairs.join("; "));
         }
         if fields.is_some() {

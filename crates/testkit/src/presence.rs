@@ -120,9 +120,9 @@ impl TestServer {
         let (instance, master, kept) = (tenant.id.clone(), self.master.clone(), nonce.clone());
         let until = now.plus_ms(HANDSHAKE_MS);
         let work = self.db().write(move |tx| {
-            Box::pin(async move {
-                handshakes::insert(tx, &instance, &kept, &directives, until, &master).await
-            })
+            Box::pin(
+                async move { handshakes::insert(tx, &instance, &kept, &directives, until, &master).await },
+            )
         });
         work.await.unwrap();
         nonce

@@ -102,8 +102,7 @@ mod tests {
     #[test]
     fn texts_take_the_types_of_their_fields() {
         let form = "name=Ann+B&accepted=true&metadata=%7B%22a%22%3A1%7D&ids=x&ids=y&other=1&name=second";
-        let expected =
-            json!({"name": "Ann B", "accepted": true, "metadata": {"a": 1}, "ids": ["x", "y"]});
+        let expected = json!({"name": "Ann B", "accepted": true, "metadata": {"a": 1}, "ids": ["x", "y"]});
         assert_eq!(read(form), Ok(expected));
         assert_eq!(read("name="), Ok(json!({"name": null})));
         assert_eq!(read(""), Ok(json!({})));

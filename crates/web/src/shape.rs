@@ -329,9 +329,8 @@ mod tests {
     #[test]
     fn every_problem_is_named_with_its_parameter() {
         let statuses = ["verified", "other"];
-        let found = codes(
-            json!({"note": 1, "count": 6, "statuses": statuses, "described": "three", "extra": true}),
-        );
+        let found =
+            codes(json!({"note": 1, "count": 6, "statuses": statuses, "described": "three", "extra": true}));
         let expected = [
             (Code::FormParamUnknown, "extra"),
             (Code::FormParamMissing, "name"),

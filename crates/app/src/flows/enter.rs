@@ -64,7 +64,7 @@ pub async fn begin(
 ) -> Result<Begun> {
     let act = &scene.act;
     if scene.settings.session.single_session {
-        for session in store::lock_live_of_client(tx, &act.instance, &client.id).await? {
+        for session in store::lock_live_of_client(tx, &client, act.now).await? {
             ending::end(tx, act, session, Status::Replaced).await?;
         }
     }
@@ -73,7 +73,8 @@ pub async fn begin(
     let session = rules::begin(&user, &client.id, entry, activity, &scene.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;
     ending::announce(tx, act, &session).await?;
-    let mut client = client.knows(&user.id);
+    // Whoever acts as somebody is not that somebody: the client does not come to know them.
+    let mut client = if is_acted { client } else { client.knows(&user.id) };
     client.last_active_session = Some(session.id.clone());
     client.sign_in = None;
     client.sign_up = None;

@@ -116,7 +116,9 @@ impl Scenery {
         ClientView {
             object: "client",
             id: &self.client.id,
-            sessions: shown.map(|(session, user, token)| sessions::frontend(session, user, Some(token), lens)).collect(),
+            sessions: shown
+                .map(|(session, user, token)| sessions::frontend(session, user, Some(token), lens))
+                .collect(),
             sign_in: self.sign_in.clone(),
             sign_up: self.sign_up.clone(),
             last_active_session_id: self.client.last_active_session.as_ref().filter(is_listed),

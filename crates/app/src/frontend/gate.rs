@@ -6,8 +6,8 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, ORIGIN,
-    VARY,
+    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL,
+    ORIGIN, VARY,
 };
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
@@ -17,14 +17,14 @@ use latchkey_web::edge::OperationIndex;
 use latchkey_web::reply::Failure;
 
 use super::site::{self, Site};
-use crate::cx::client_ip;
+use crate::cx::{client_ip, proxied_ip};
 use crate::{App, AppState};
 
 /// What pages of other origins may read of an answer.
 const EXPOSED: &str = "Authorization, Clerk-Db-Jwt, Clerk-Trace-Id, Retry-After, X-Country";
 
 /// What is the same for every instance, and answers without one.
-const FOR_ALL: [&str; 5] = ["/npm/", "/images/", "/healthz", "/readyz", "/metrics"];
+const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];
 
 /// Lets a request in, and its answer out.
 pub async fn pass(State(AppState(app)): State<AppState>, mut request: Request, next: Next) -> Response {
@@ -54,7 +54,10 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     check_origin(&site, request.headers())?;
     let operation = request.extensions().get::<OperationIndex>().map(|OperationIndex(index)| *index);
     if let Some(operation) = operation.and_then(|index| app.frontend_operations.get(index)) {
-        let ip = client_ip(request.headers(), request.extensions(), &app.trusted_proxies);
+        let ip = match site.is_proxied {
+            true => proxied_ip(request.headers(), request.extensions()),
+            false => client_ip(request.headers(), request.extensions(), &app.trusted_proxies),
+        };
         let who = (site.instance.as_str(), &*ip);
         app.rate_limits.check_visitor(&app.throttle, who, operation.id, app.clock.now()).await?;
     }

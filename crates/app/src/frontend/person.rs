@@ -14,6 +14,7 @@ use super::site::At;
 use super::visitor::Visitor;
 use crate::AppState;
 use crate::resources::clients::token;
+use crate::resources::factors::rules as factors;
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::store::{self, Whole};
 use crate::resources::users::model::User;
@@ -85,7 +86,8 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
     let AppState(app) = state;
     let found = store::find_whole(&mut app.db.read().await?, &site.instance, id, &client).await?;
     let is_good = |found: &Whole| {
-        constant_time_eq(&found.token_digest, &token::digest(&secret)) && found.session.is_live(app.clock.now())
+        constant_time_eq(&found.token_digest, &token::digest(&secret))
+            && found.session.is_live(app.clock.now())
     };
     let Some(Whole { session, user, client, .. }) = found.filter(is_good) else { return Ok(None) };
     visitor.client = Some(client);
@@ -99,7 +101,7 @@ impl Person {
         let settings = &self.visitor.site.settings.session;
         let [first, second] = self.session.factor_ages(now);
         let is_recent = |age: i64| (0..settings.reverification_minutes).contains(&age);
-        let needs_second = self.user.has_second_factor();
+        let needs_second = !factors::second(&self.user, &self.visitor.site.settings).is_empty();
         let is_proven = match needs_second {
             true => is_recent(second),
             false => is_recent(first),

@@ -18,7 +18,8 @@ impl Destination {
 
     /// The URL with a parameter added to its query, before the fragment.
     pub fn with(&self, name: &str, value: &str) -> Destination {
-        let (url, fragment) = self.0.split_once('#').map_or((&*self.0, None), |(url, rest)| (url, Some(rest)));
+        let (url, fragment) =
+            self.0.split_once('#').map_or((&*self.0, None), |(url, rest)| (url, Some(rest)));
         let mark = if url.contains('?') { '&' } else { '?' };
         let fragment = fragment.map(|rest| format!("#{rest}")).unwrap_or_default();
         Destination(format!("{url}{mark}{name}={}{fragment}", escape(value)))

@@ -36,6 +36,8 @@ pub struct Site {
     pub base_url: String,
     /// Who vouches for its tokens.
     pub issuer: String,
+    /// Whether the application's own proxy brought the request, and showed its secret key.
+    pub is_proxied: bool,
     /// The id of the key it signs with, if it was read on the way.
     pub signing_key: Option<String>,
 }
@@ -88,6 +90,7 @@ pub async fn find(app: &App, tx: &mut Tx, headers: &HeaderMap) -> Result<Site> {
         frontend_api: place.frontend_api,
         base_url,
         issuer,
+        is_proxied: header(SECRET_KEY).is_some(),
         signing_key,
     })
 }
@@ -104,7 +107,8 @@ async fn by_host(app: &App, tx: &mut Tx, host: &str) -> Result<(Place, Option<St
 /// Where browsers reach the Frontend API at a host: over TLS, but for this very machine.
 pub fn url_of(host: &str) -> String {
     let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
-    let is_here = name == "localhost" || name.ends_with(".localhost") || name.starts_with("127.") || name == "[::1]";
+    let is_here =
+        name == "localhost" || name.ends_with(".localhost") || name.starts_with("127.") || name == "[::1]";
     format!("{}://{host}", if is_here { "http" } else { "https" })
 }
 
@@ -144,7 +148,9 @@ mod tests {
         for good in ["https://app.example.com/__clerk", "http://localhost:3000/__clerk"] {
             assert!(is_base_url(good));
         }
-        for bad in ["javascript:alert(1)", "https://", "https://a b", "https://a?b", "/relative", "https://a\"b"] {
+        for bad in
+            ["javascript:alert(1)", "https://", "https://a b", "https://a?b", "/relative", "https://a\"b"]
+        {
             assert!(!is_base_url(bad), "{bad}");
         }
     }

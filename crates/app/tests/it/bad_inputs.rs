@@ -8,6 +8,6 @@ mod logs;
 mod me;
 mod pictures;
 mod races;
-mod sign_ups;
 mod sign_ins;
+mod sign_ups;
 mod tenancy;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use latchkey_app::document;
+use latchkey_app::{document, frontend_document};
 use serde_json::{Map, Value, json};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -60,17 +60,23 @@ fn repository() -> PathBuf {
 }
 
 #[test]
-#[expect(clippy::disallowed_methods, reason = "asked to write the file rather than to compare it")]
-fn contract_in_the_repository_is_what_the_code_says() {
-    let path = repository().join("contract/backend.json");
-    let document = document("http://127.0.0.1:3400");
-    if std::env::var("UPDATE_CONTRACT").is_ok_and(|wanted| wanted == "1") {
-        let text = serde_json::to_string_pretty(&document).unwrap();
-        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-        std::fs::write(&path, format!("{text}\n")).unwrap();
+#[expect(clippy::disallowed_methods, reason = "asked to write the files rather than to compare them")]
+fn contracts_in_the_repository_are_what_the_code_says() {
+    let documents = [
+        ("contract/backend.json", document("http://127.0.0.1:3400")),
+        ("contract/frontend.json", frontend_document("http://localhost:3401")),
+    ];
+    for (name, document) in documents {
+        let path = repository().join(name);
+        if std::env::var("UPDATE_CONTRACT").is_ok_and(|wanted| wanted == "1") {
+            let text = serde_json::to_string_pretty(&document).unwrap();
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, format!("{text}\n")).unwrap();
+        }
+        let stored: Value =
+            serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default();
+        assert!(stored == document, "{name} is out of date; `make contract` writes it anew");
     }
-    let stored: Value = serde_json::from_slice(&std::fs::read(path).unwrap_or_default()).unwrap_or_default();
-    assert!(stored == document, "contract/backend.json is out of date; `make contract` writes it anew");
 }
 
 #[test]

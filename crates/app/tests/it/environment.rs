@@ -72,7 +72,7 @@ fn remove(document: &mut Value, path: &str) {
     }
 }
 
-fn published() -> Option<Value> {
+pub(crate) fn published() -> Option<Value> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/fapi/2026-05-12.yml");
     let text = std::fs::read_to_string(path).ok()?;
     let mut document = yaml_serde::from_str(&text).unwrap();

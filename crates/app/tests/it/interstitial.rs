@@ -64,14 +64,16 @@ async fn nothing_of_a_link_becomes_markup_or_script() {
         let answer = visit(&t, &format!("publishable_key={key}&{name}={}", escape(value)), "").await;
         answer.is_problem(400, "bad_request", name);
     }
-    let query = "proxy_url=https://evil.example/x%3C/script%3E&domain=evil.example&use_domain_for_script=true";
+    let query =
+        "proxy_url=https://evil.example/x%3C/script%3E&domain=evil.example&use_domain_for_script=true";
     let answer = visit(&t, &format!("publishable_key={key}&{query}"), "").await;
     assert_eq!(answer.status, 200);
     let html = String::from_utf8(answer.bytes).unwrap();
     assert_eq!((html.matches("<script").count(), html.matches("</script>").count()), (2, 2), "{html}");
     assert!(html.contains("\"script\":\"http://localhost:3401/npm/"), "{html}");
     let production = publishable_key(Environment::Production, &t.other.frontend_api);
-    let answer = visit(&t, &format!("publishable_key={production}&sign_in_url=https://evil.example"), "").await;
+    let answer =
+        visit(&t, &format!("publishable_key={production}&sign_in_url=https://evil.example"), "").await;
     answer.is_problem(400, "bad_request", "sign_in_url");
 }
 

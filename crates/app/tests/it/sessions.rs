@@ -150,14 +150,18 @@ async fn session_that_is_over_becomes_revoked_without_event() {
 #[tokio::test]
 async fn session_with_something_left_to_do_is_active_to_older_versions() {
     let t = TestServer::start().await;
-    let user = t.user(json!({"email_address": ["ann@example.com"], "password": "correct horse battery"})).await;
+    let user =
+        t.user(json!({"email_address": ["ann@example.com"], "password": "correct horse battery"})).await;
     let user = user["id"].as_str().unwrap();
     t.post(&format!("/v1/users/{user}/password/set_compromised"), json!({})).await.ok();
     let session = open(&t, user).await;
     let path = format!("/v1/sessions/{session}");
     for version in ["2025-04-10", "2025-11-10", "2026-05-12"] {
         let shown = t.call_version(version, "GET", &path, None).await.ok();
-        assert_eq!((&shown["status"], &shown["tasks"]), (&json!("pending"), &json!([{"key": "reset-password"}])));
+        assert_eq!(
+            (&shown["status"], &shown["tasks"]),
+            (&json!("pending"), &json!([{"key": "reset-password"}]))
+        );
     }
     for version in ["2021-02-05", "2024-10-01"] {
         let shown = t.call_version(version, "GET", &path, None).await;

@@ -185,7 +185,9 @@ async fn token_needs_a_user_and_a_lifetime() {
     create(json!({"user_id": user, "org_id": "org_1"})).await.is_error(404, "resource_not_found");
     create(json!({"user_id": user, "org_id": null, "expires_in_seconds": null})).await.ok();
     let body = json!({"user_id": user});
-    t.call(Some(&t.other), "POST", "/v1/sign_in_tokens", Some(body)).await.is_error(404, "resource_not_found");
+    t.call(Some(&t.other), "POST", "/v1/sign_in_tokens", Some(body))
+        .await
+        .is_error(404, "resource_not_found");
 }
 
 #[tokio::test]

@@ -293,9 +293,10 @@ async fn every_operation_answers_404_to_what_belongs_to_another_user() {
     let t = TestServer::start().await;
     let (person, other) = (t.person(&t.tenant, 1).await, t.person(&t.tenant, 2).await);
     let before = t.everything().await;
-    for operation in operations().iter().filter(|operation| {
-        operation.id_parameters().len() == 2 && operation.id_parameters()[0] == "user_id"
-    }) {
+    for operation in operations()
+        .iter()
+        .filter(|operation| operation.id_parameters().len() == 2 && operation.id_parameters()[0] == "user_id")
+    {
         let fill = |name: &str| own(name, if name == "user_id" { &person } else { &other });
         let answer = operation.call(&t, &t.tenant, &operation.filled(fill), &person).await;
         let code = not_found(operation.id_parameters()[1]);

@@ -1,6 +1,6 @@
 //! Routes and handlers of the Frontend API about the client.
 
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::Result;
 use latchkey_web::api::Api;
@@ -16,7 +16,7 @@ use crate::frontend::cookies;
 use crate::frontend::redirects;
 use crate::frontend::reply::{Envelope, add_cookie};
 use crate::frontend::visitor::Visitor;
-use crate::resources::clients::store as clients;
+use crate::resources::clients::{store as clients, token};
 use crate::resources::sessions::model::Status;
 use crate::resources::sessions::{ending, store as sessions};
 
@@ -70,7 +70,7 @@ async fn sign_out(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
     let client = cx.write(move |tx| {
         Box::pin(async move {
             let mut client = hold.lock_known(tx).await?;
-            for session in sessions::lock_live_of_client(tx, &act.instance, &client.id).await? {
+            for session in sessions::lock_live_of_client(tx, &client, act.now).await? {
                 ending::end(tx, &act, session, Status::Removed).await?;
             }
             client.last_active_session = None;
@@ -92,7 +92,7 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         let done = cx.write(move |tx| {
             Box::pin(async move {
                 let client = hold.lock_known(tx).await?;
-                for session in sessions::lock_live_of_client(tx, &act.instance, &client.id).await? {
+                for session in sessions::lock_live_of_client(tx, &client, act.now).await? {
                     ending::end(tx, &act, session, Status::Ended).await?;
                 }
                 // Whoever still has the old secret finds nothing; a developer's browser starts anew.
@@ -102,6 +102,7 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         done.await?;
     }
     let mut response = cx.bare(&Envelope::<Option<ClientView<'_>>>::alone(None))?;
+    cx.hand_out(&visitor.alone(), None, response.headers_mut()).await?;
     add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?;
     Ok(response)
 }
@@ -113,18 +114,15 @@ struct Touch {
 }
 
 /// Browsers that shorten the life of cookies come by here to have theirs renewed.
-async fn touch(cx: Cx, mut visitor: Visitor, Query(query): Query<Touch>) -> Result<Response, Failure> {
+async fn touch(
+    cx: Cx,
+    mut visitor: Visitor,
+    headers: HeaderMap,
+    Query(query): Query<Touch>,
+) -> Result<Response, Failure> {
     let url = redirects::checked(&visitor.site, query.redirect_url.as_deref())?;
-    if visitor.client.is_some() && !visitor.is_native {
-        let (hold, act) = (visitor.hold(), visitor.act(&cx));
-        let renewed = cx.write(move |tx| {
-            Box::pin(async move {
-                let client = hold.lock_known(tx).await?;
-                let secret = hold.rotate(tx, &client, &act).await?;
-                Ok((client, secret))
-            })
-        });
-        let (client, secret) = renewed.await?;
+    let shown = cookies::read(&headers, cookies::CLIENT).and_then(token::read);
+    if let (Some(client), Some((_, secret))) = (visitor.client.clone(), shown) {
         visitor.becomes(client, Some(secret));
     }
     Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, url.as_str()).await?)

@@ -101,7 +101,9 @@ async fn send_back(
     match cookies::shared_domain(&visitor.site).filter(|_| !visitor.site.is_development()) {
         Some(domain) => {
             let mut response = cx.redirect(visitor, status, back.as_str()).await?;
-            let cookie = format!("{name}={value}; Path=/; Max-Age=60; SameSite=Lax; Secure; Domain={domain}");
+            let cookie = format!(
+                "{name}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure; Domain={domain}"
+            );
             add_cookie(response.headers_mut(), &cookie)?;
             Ok(response)
         }

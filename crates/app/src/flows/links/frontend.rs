@@ -30,7 +30,6 @@ pub fn routes(api: &mut Api<AppState>) {
         .query::<Redirect>()
         .redirects(307)
         .public();
-    super::sync::routes(api);
 }
 
 #[derive(Deserialize, JsonSchema)]

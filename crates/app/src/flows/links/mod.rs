@@ -1,5 +1,3 @@
-//! Links people follow that lead somewhere else: tickets, redirects that were checked, and the way between
-//! the domains of one application.
+//! Links people follow that lead somewhere else: tickets, and redirects that were checked.
 
 pub mod frontend;
-pub mod sync;

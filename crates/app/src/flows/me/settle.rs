@@ -12,7 +12,7 @@ use crate::resources::users::model::User;
 /// Sessions that only waited for what was just done count from now on. The user must be locked.
 pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
     let act = &scene.act;
-    let live = store::lock_live_of_user(tx, &act.instance, &user.id).await?;
+    let live = store::lock_live_of_user(tx, &act.instance, &user.id, act.now).await?;
     for session in live.into_iter().filter(|session| session.is_live(act.now)) {
         let waiting = session.tasks.len();
         let session = rules::settle(session, user, &scene.settings, act.now);

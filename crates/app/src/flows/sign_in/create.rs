@@ -131,7 +131,7 @@ async fn go_on(
             // Without evidence the user came to be in this very moment; the next try will find them.
             let not_found = || Error::param(Code::FormIdentifierNotFound, "identifier");
             let evidence = evidence.ok_or_else(not_found)?;
-            steps::try_first(tx, stage, attempt, Strategy::Password, evidence, None).await
+            steps::try_first(tx, stage, attempt, Strategy::Password, evidence).await
         }
         Way::Sent { strategy, redirect_url } => {
             let wish = Wish { strategy: Some(strategy), recipient: None, redirect_url };

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::kinds::SignInId;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -116,20 +117,22 @@ async fn attempt_first(
     attempt::answer(&cx, visitor, outcome).await
 }
 
-/// What is slow is done before the transaction, if it is worth doing at all.
+/// A new password that comes with the code is looked at once the code has proven who it is: its answers
+/// would tell things about an account to those who have none.
 async fn try_first(cx: &Cx, visitor: &Visitor, id: SignInId, input: AttemptFirstFactor) -> Result<Attempt> {
     let strategy = rules::first_strategy(&input.strategy)?;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
     rules::expects_first_factor(&sign_in, cx.now)?;
-    let chosen = input.password.as_ref().filter(|_| rules::is_reset(strategy));
-    let change = match (chosen, &user) {
-        (Some(chosen), Some(user)) => Some(password::choose(cx, visitor, user, chosen).await?),
-        _ => None,
-    };
+    let chosen = input.password.clone().filter(|_| rules::is_reset(strategy));
     let shown = Shown { strategy, code: input.code, password: input.password };
     let evidence = examine(cx, user.as_ref(), shown).await?;
-    let stage = Stage::new(cx, visitor);
-    cx.write(move |tx| Box::pin(steps::attempt_first(tx, stage, id, strategy, evidence, change))).await
+    let (stage, tried) = (Stage::new(cx, visitor), id.clone());
+    let work = cx.write(move |tx| Box::pin(steps::attempt_first(tx, stage, tried, strategy, evidence)));
+    let attempt = work.await?;
+    match chosen.filter(|_| attempt.refusal.is_none()) {
+        Some(chosen) => choose_password(cx, visitor, id, &chosen, false).await,
+        None => Ok(attempt),
+    }
 }
 
 async fn prepare_second(
@@ -173,15 +176,23 @@ async fn reset_password(
     Path(id): Path<SignInId>,
     Form(input): Form<ResetPassword>,
 ) -> Response {
-    let outcome = async {
-        let (sign_in, user) = attempt::find(&cx, &visitor, &id).await?;
-        rules::expects_new_password(&sign_in)?;
-        let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
-        let change = password::choose(&cx, &visitor, &user, &input.password).await?;
-        let (stage, is_sign_out) =
-            (Stage::new(&cx, &visitor), input.sign_out_of_other_sessions == Some(true));
-        cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, is_sign_out))).await
-    };
-    let outcome = outcome.await;
+    let is_sign_out = input.sign_out_of_other_sessions == Some(true);
+    let outcome = choose_password(&cx, &visitor, id, &input.password, is_sign_out).await;
     attempt::answer(&cx, visitor, outcome).await
+}
+
+/// Gives the user of an attempt that waits for it a new password.
+async fn choose_password(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignInId,
+    chosen: &Secret,
+    is_sign_out: bool,
+) -> Result<Attempt> {
+    let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
+    rules::expects_new_password(&sign_in)?;
+    let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
+    let change = password::choose(cx, visitor, &user, chosen).await?;
+    let stage = Stage::new(cx, visitor);
+    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, is_sign_out))).await
 }

@@ -17,7 +17,6 @@ use crate::resources::factors::rules as factors;
 use crate::resources::portal::model::Page;
 use crate::resources::sign_ins::model::{SignIn, Step};
 use crate::resources::sign_ins::store;
-use crate::resources::users::credentials::Change;
 use crate::resources::users::model::{Strategy, User};
 use crate::settings::Settings;
 
@@ -108,18 +107,17 @@ async fn send_factor(
     send(tx, &stage.scene.act, Sending { factor, user, previous, link, is_delivered }).await
 }
 
-/// Tries a first factor, with a new password if one is chosen at once.
+/// Tries a first factor.
 pub async fn attempt_first(
     tx: &mut Tx,
     stage: Stage,
     id: SignInId,
     strategy: Strategy,
     evidence: Evidence,
-    new_password: Option<Change>,
 ) -> Result<Attempt> {
     let attempt = attempt::lock(tx, &stage, &id).await?;
     rules::expects_first_factor(&attempt.sign_in, stage.scene.act.now)?;
-    let attempt = try_first(tx, &stage, attempt, strategy, evidence, new_password).await?;
+    let attempt = try_first(tx, &stage, attempt, strategy, evidence).await?;
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
 }
@@ -131,7 +129,6 @@ pub async fn try_first(
     mut attempt: Attempt,
     strategy: Strategy,
     evidence: Evidence,
-    new_password: Option<Change>,
 ) -> Result<Attempt> {
     // A code that was sent to no address of the user's was not really sent.
     let challenge = attempt.sign_in.first_factor.clone();
@@ -141,8 +138,11 @@ pub async fn try_first(
     let Some(user) = attempt.user.take().filter(|_| !is_nobody) else {
         return nobody::try_first(stage, attempt, strategy, evidence);
     };
-    if !stage.is_guarded() {
-        check_first(stage, &attempt.sign_in, &user, strategy, challenge.as_ref())?;
+    match check_first(stage, &attempt.sign_in, &user, strategy, challenge.as_ref()) {
+        Ok(()) => (),
+        // Where answers must not tell who has an account, they do not tell what it has either.
+        Err(_) if stage.is_guarded() => return nobody::try_first(stage, attempt, strategy, evidence),
+        Err(error) => return Err(error),
     }
     let proof = prove(tx, &stage.scene, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.first_factor = Some(proof.challenge);
@@ -152,7 +152,7 @@ pub async fn try_first(
             attempt.user = Some(proof.user);
             Ok(attempt)
         }
-        None => finish::after_first(tx, stage, attempt, proof.user, strategy, new_password).await,
+        None => finish::after_first(tx, stage, attempt, proof.user, strategy, None).await,
     }
 }
 

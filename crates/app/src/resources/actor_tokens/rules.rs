@@ -10,7 +10,8 @@ pub fn check_actor(actor: &Map<String, Value>) -> Result<()> {
     let sub = actor.get("sub").and_then(Value::as_str).unwrap_or_default();
     let problem = |code: Code, text: String| Error::from(Problem::of(code, "actor").saying(text));
     if sub.is_empty() {
-        let code = if actor.contains_key("sub") { Code::FormParamValueInvalid } else { Code::FormParamMissing };
+        let code =
+            if actor.contains_key("sub") { Code::FormParamValueInvalid } else { Code::FormParamMissing };
         return Err(problem(code, "`actor.sub` must be the id of whoever acts.".to_owned()));
     }
     match serde_json::to_string(actor).map_err(Error::internal)?.len() > ACTOR_BYTES {

@@ -2,7 +2,6 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{ClientId, IdentificationId};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::VERIFICATION_ATTEMPTS;
@@ -47,9 +46,8 @@ pub struct Challenge {
 }
 
 /// Where a challenge stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum State {
     /// Waiting for proof.
     Unverified,

@@ -46,7 +46,7 @@ pub fn code(
     previous: Option<&Challenge>,
 ) -> Result<Prepared> {
     let is_test = act.test_mode && is_for_tests(target.kind, target.value);
-    let sent = pause(strategy, target, previous, is_test, act.now)?;
+    let sent = pause(target, previous, is_test, act.now)?;
     let secret = digits(is_test, &*act.rng);
     let sealed = act.master.seal(SEALED_FOR, secret.expose().as_bytes()).map_err(Error::internal)?;
     let challenge = sending(strategy, target, URL_SAFE_NO_PAD.encode(sealed), sent, act.now);
@@ -62,7 +62,7 @@ pub fn link(
     previous: Option<&Challenge>,
 ) -> Result<Prepared> {
     let is_test = act.test_mode && is_for_tests(target.kind, target.value);
-    let sent = pause(Strategy::EmailLink, target, previous, is_test, act.now)?;
+    let sent = pause(target, previous, is_test, act.now)?;
     let secret = format!("{owner}.{}", URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*act.rng)));
     let digest = URL_SAFE_NO_PAD.encode(sha256(secret.as_bytes()));
     let challenge = Challenge {
@@ -85,16 +85,8 @@ fn sending(strategy: Strategy, target: &Target<'_>, secret: String, sent: i64, n
 }
 
 /// How often was sent with this time. Texts cost money and mails annoy, so there is a bound to both.
-fn pause(
-    strategy: Strategy,
-    target: &Target<'_>,
-    previous: Option<&Challenge>,
-    is_test: bool,
-    now: Time,
-) -> Result<i64> {
-    let same = previous.filter(|previous| {
-        previous.strategy == strategy && previous.target.as_deref() == Some(target.value)
-    });
+fn pause(target: &Target<'_>, previous: Option<&Challenge>, is_test: bool, now: Time) -> Result<i64> {
+    let same = previous.filter(|previous| previous.target.as_deref() == Some(target.value));
     let Some(previous) = same.filter(|_| !is_test) else { return Ok(1) };
     let since_ms = now.ms_since(previous.sent_at);
     let too_soon = target.kind == Kind::Phone && since_ms < PHONE_CODE_PAUSE_MS;

@@ -8,6 +8,9 @@ use serde::Serialize;
 
 use super::model::{Challenge, State};
 use crate::resources::users::model::Strategy;
+use crate::words::word;
+
+word!(State: Unverified, Verified, Transferable, Failed, Expired);
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Verification")]

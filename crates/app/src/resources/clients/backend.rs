@@ -111,12 +111,13 @@ async fn handshake_payload(cx: Cx, key: SecretKey, Query(query): Query<Handshake
     let act = cx.act(&key);
     let taken = cx
         .write(move |tx| {
-            Box::pin(async move {
-                handshakes::take(tx, &act.instance, &query.nonce, act.now, &act.master).await
-            })
+            Box::pin(
+                async move { handshakes::take(tx, &act.instance, &query.nonce, act.now, &act.master).await },
+            )
         })
         .await?;
-    let gone = || Error::new(Code::ResourceNotFound).saying("This nonce was used, has expired, or never was.");
+    let gone =
+        || Error::new(Code::ResourceNotFound).saying("This nonce was used, has expired, or never was.");
     cx.reply(&HandshakePayloadView { directives: taken.ok_or_else(gone)? })
 }
 

@@ -59,9 +59,7 @@ pub async fn introduce(cx: &Cx, site: &Site, client: Option<&Client>) -> Result<
     let (instance, digest, now) = (site.instance.clone(), sha256(id.as_bytes()), cx.now);
     let client = client.map(|client| client.id.clone());
     cx.write(move |tx| {
-        Box::pin(async move {
-            store::save_dev_browser(tx, &instance, &digest, client.as_ref(), now).await
-        })
+        Box::pin(async move { store::save_dev_browser(tx, &instance, &digest, client.as_ref(), now).await })
     })
     .await?;
     Ok(id)

@@ -33,8 +33,9 @@ pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &ClientId) -> Result<O
 
 /// A page of clients, newest first.
 pub async fn list(tx: &mut Tx, instance: &InstanceId, limit: i64, offset: i64) -> Result<Vec<Client>> {
-    let sql = " WHERE instance_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3";
-    Ok(tx.all(&[SELECT, sql], &[instance.into(), limit.into(), offset.into()], read).await?)
+    let params = [instance.into(), limit.into(), offset.into()];
+    let parts = [SELECT, " WHERE instance_id = $1 ORDER BY created_at DESC, id DESC LIMIT $2 OFFSET $3"];
+    Ok(tx.all(&parts, &params, read).await?)
 }
 
 /// How many clients there are.
@@ -73,16 +74,10 @@ pub async fn rotate(tx: &mut Tx, client: &Client, digest: &[u8]) -> Result<()> {
     Ok(())
 }
 
-/// Deletes a client with its sessions and attempts.
-pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &ClientId) -> Result<()> {
-    tx.run(&["DELETE FROM clients WHERE instance_id = $1 AND id = $2"], &[instance.into(), id.into()])
-        .await?;
-    Ok(())
-}
-
 /// Deletes up to `limit` clients not seen since `before` that hold no session. Says how many.
 pub async fn delete_unused(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    let sql = "DELETE FROM clients WHERE (instance_id, id) IN (SELECT c.instance_id, c.id FROM clients c \
+    // The first condition is looked at again when the row was locked by somebody who is just signing in.
+    let sql = "DELETE FROM clients WHERE seen_at < $1 AND (instance_id, id) IN (SELECT c.instance_id, c.id FROM clients c \
                WHERE c.seen_at < $1 AND NOT EXISTS (SELECT 1 FROM sessions s \
                WHERE s.instance_id = c.instance_id AND s.client_id = c.id) ORDER BY c.seen_at LIMIT $2)";
     Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
@@ -122,20 +117,6 @@ pub async fn save_dev_browser(
     let client = client.map(|id| id.as_str().to_owned());
     tx.run(&[sql], &[instance.into(), digest.into(), client.into(), now.into()]).await?;
     Ok(())
-}
-
-/// Notes where a browser's app lives.
-pub async fn set_home_origin(tx: &mut Tx, instance: &InstanceId, digest: &[u8], origin: &str) -> Result<()> {
-    let sql = "UPDATE dev_browsers SET home_origin = $3 WHERE instance_id = $1 AND token_digest = $2";
-    tx.run(&[sql], &[instance.into(), digest.into(), origin.into()]).await?;
-    Ok(())
-}
-
-/// Where a browser's app lives.
-pub async fn home_origin(tx: &mut Tx, instance: &InstanceId, digest: &[u8]) -> Result<Option<String>> {
-    let sql = "SELECT home_origin FROM dev_browsers WHERE instance_id = $1 AND token_digest = $2";
-    let found = tx.maybe(&[sql], &[instance.into(), digest.into()], |row| row.maybe_text(0)).await?;
-    Ok(found.flatten())
 }
 
 /// Deletes up to `limit` browsers not seen since `before`. Says how many.

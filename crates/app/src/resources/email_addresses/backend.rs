@@ -78,7 +78,10 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateEmailAddress>)
         user_id: input.user_id,
         value: input.email_address,
     };
-    cx.reply(&view::email_address(&handlers::add(&cx, Scene::new(&cx, &key), Email, new, |_, _| Ok(())).await?, cx.now))
+    cx.reply(&view::email_address(
+        &handlers::add(&cx, Scene::new(&cx, &key), Email, new, |_, _| Ok(())).await?,
+        cx.now,
+    ))
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {

@@ -12,7 +12,7 @@ use crate::frontend::cookies;
 use crate::frontend::reply::add_cookie;
 use crate::frontend::site::{At, Site};
 use crate::frontend::visitor::Visitor;
-use crate::resources::clients::{dev_browsers, store};
+use crate::resources::clients::dev_browsers;
 
 /// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
@@ -22,7 +22,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<EnvironmentView<'_>>()
         .public();
     api.patch("/v1/environment", "updateEnvironment", update)
-        .summary("Get the environment, and tell where the app of a developer's browser lives")
+        .summary("Get the environment, and the cookie of a developer's browser")
         .returns::<EnvironmentView<'_>>()
         .public();
     api.get("/v1/account_portal", "getAccountPortal", account_portal)
@@ -40,22 +40,12 @@ async fn get(cx: Cx, At(site): At) -> Result<Response, Failure> {
 async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     let site = &*visitor.site;
     let mut response = cx.bare(&view::environment(lens(site)))?;
-    match (visitor.dev_browser, &visitor.origin) {
-        (Some(digest), Some(origin)) => set_home(&cx, site, digest, origin.clone()).await?,
-        (None, _) if site.is_development() && !visitor.is_native => {
-            let token = dev_browsers::introduce(&cx, site, visitor.client.as_ref()).await?;
-            let cookie = cookies::for_app(cookies::DEV_BROWSER, &token, site.is_secure());
-            add_cookie(response.headers_mut(), &cookie)?;
-        }
-        _ => (),
+    if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native {
+        let token = dev_browsers::introduce(&cx, site, visitor.client.as_ref()).await?;
+        let cookie = cookies::for_app(cookies::DEV_BROWSER, &token, site.is_secure());
+        add_cookie(response.headers_mut(), &cookie)?;
     }
     Ok(response)
-}
-
-async fn set_home(cx: &Cx, site: &Site, digest: [u8; 32], origin: String) -> Result<()> {
-    let instance = site.instance.clone();
-    cx.write(move |tx| Box::pin(async move { store::set_home_origin(tx, &instance, &digest, &origin).await }))
-        .await
 }
 
 async fn account_portal(cx: Cx, At(site): At) -> Result<Response, Failure> {

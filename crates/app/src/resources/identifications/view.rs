@@ -33,7 +33,7 @@ pub struct PhoneNumberView<'a> {
     reserved_for_second_factor: bool,
     default_second_factor: bool,
     reserved: bool,
-    verification: Option<VerificationView>,
+    verification: Option<PhoneVerificationView>,
     linked_to: Vec<LinkView<'a>>,
     backup_codes: Option<Vec<String>>,
     created_at: Time,
@@ -68,6 +68,34 @@ pub struct VerificationView {
     strategy: Strategy,
     attempts: Option<i64>,
     expire_at: Option<Time>,
+}
+
+/// How a phone number was verified: fewer ways lead there.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "PhoneVerification")]
+pub struct PhoneVerificationView {
+    object: PhoneVerificationObject,
+    status: CodeStatus,
+    strategy: PhoneStrategyView,
+    attempts: Option<i64>,
+    expire_at: Option<Time>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+enum PhoneVerificationObject {
+    #[serde(rename = "verification_admin")]
+    Admin,
+    #[serde(rename = "verification_otp")]
+    Otp,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+enum PhoneStrategyView {
+    Admin,
+    PhoneCode,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -134,7 +162,7 @@ pub fn phone_number(contact: &Contact, now: Time) -> PhoneNumberView<'_> {
         reserved_for_second_factor: contact.second_factor != SecondFactor::None,
         default_second_factor: contact.second_factor == SecondFactor::Default,
         reserved: contact.reserved,
-        verification: verification(contact, now),
+        verification: verification(contact, now).map(of_phone),
         linked_to: contact.linked_to.iter().map(link).collect(),
         backup_codes: None,
         created_at: contact.created_at,
@@ -185,6 +213,15 @@ fn verification(contact: &Contact, now: Time) -> Option<VerificationView> {
         attempts: Some(challenge.attempts),
         expire_at: challenge.expire_at,
     })
+}
+
+fn of_phone(verification: VerificationView) -> PhoneVerificationView {
+    let VerificationView { status, strategy, attempts, expire_at, .. } = verification;
+    let (object, strategy) = match strategy {
+        Strategy::Admin => (PhoneVerificationObject::Admin, PhoneStrategyView::Admin),
+        _ => (PhoneVerificationObject::Otp, PhoneStrategyView::PhoneCode),
+    };
+    PhoneVerificationView { object, status, strategy, attempts, expire_at }
 }
 
 fn object(strategy: Strategy) -> VerificationObject {

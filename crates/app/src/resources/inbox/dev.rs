@@ -64,7 +64,8 @@ pub async fn list(cx: Cx, key: SecretKey, Query(query): Query<InboxQuery>) -> Re
         .await?;
     let open = |sealed: Sealed| -> Result<MessageView> {
         let plain = cx.app.master.open(sealed.id.as_str(), &sealed.content).map_err(Error::internal)?;
-        let Content { subject, body, code, link } = serde_json::from_slice(&plain).map_err(Error::internal)?;
+        let Content { subject, body, code, link } =
+            serde_json::from_slice(&plain).map_err(Error::internal)?;
         let Sealed { id, channel, to, slug, created_at, .. } = sealed;
         Ok(MessageView { id, channel, to, slug, subject, body, code, link, created_at })
     };

@@ -48,6 +48,7 @@ async fn site(cx: &Cx, host: &str) -> Result<Site> {
         settings,
         base_url: cx.app.public_url(host),
         issuer: url_of(host),
+        is_proxied: false,
         frontend_api: place.frontend_api,
         signing_key: None,
     })

@@ -148,6 +148,7 @@ mod tests {
             frontend_api: "clerk.example.com".into(),
             base_url: "https://clerk.example.com".into(),
             issuer: "https://clerk.example.com".into(),
+            is_proxied: false,
             signing_key: None,
         }
     }
@@ -188,7 +189,9 @@ mod tests {
             base(production, proxied("https://app.example.com/__clerk/")),
             Ok("https://app.example.com/__clerk".into())
         );
-        for evil in ["https://evil.com/x", "javascript:alert(1)", "//evil.com", "https://example.com@evil.com"] {
+        for evil in
+            ["https://evil.com/x", "javascript:alert(1)", "//evil.com", "https://example.com@evil.com"]
+        {
             assert_eq!(base(production, proxied(evil)), Err(Code::BadRequest));
         }
         assert_eq!(base(development, proxied("https://evil.com/x")), own);

@@ -12,7 +12,8 @@ pub fn html(page: &Interstitial, nonce: &str) -> String {
     let mut attributes = Map::new();
     attributes.insert("data-clerk-publishable-key".into(), json!(page.publishable_key));
     let more = [("data-clerk-proxy-url", &page.proxy_url), ("data-clerk-domain", &page.domain)];
-    attributes.extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))));
+    attributes
+        .extend(more.into_iter().filter_map(|(name, value)| Some((name.to_owned(), json!(value.as_ref()?)))));
     let facts: Value = json!({
         "script": format!("{}{CLERK_JS}", page.script_base),
         "attributes": attributes,

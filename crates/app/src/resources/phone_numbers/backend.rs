@@ -75,7 +75,10 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreatePhoneNumber>) 
         ..Wishes::default()
     };
     let new = New { wishes, notify: false, user_id: input.user_id, value: input.phone_number };
-    cx.reply(&view::phone_number(&handlers::add(&cx, Scene::new(&cx, &key), Phone, new, |_, _| Ok(())).await?, cx.now))
+    cx.reply(&view::phone_number(
+        &handlers::add(&cx, Scene::new(&cx, &key), Phone, new, |_, _| Ok(())).await?,
+        cx.now,
+    ))
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {

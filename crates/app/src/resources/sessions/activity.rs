@@ -67,11 +67,15 @@ mod tests {
             (name.to_owned(), version.to_owned(), device.to_owned(), mobile)
         };
         assert_eq!(
-            tell("Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.7390.54 Safari/537.36"),
+            tell(
+                "Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/141.0.7390.54 Safari/537.36"
+            ),
             is("Chrome", "141.0.7390.54", "Linux", false)
         );
         assert_eq!(
-            tell("Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"),
+            tell(
+                "Mozilla/5.0 (iPhone; CPU iPhone OS 18_0 like Mac OS X) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.0 Mobile/15E148 Safari/604.1"
+            ),
             is("Safari", "18.0", "iPhone", true)
         );
         assert_eq!(

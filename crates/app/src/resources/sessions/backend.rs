@@ -10,7 +10,9 @@ use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 
-use super::input::{CreateSession, CreateSessionToken, ListSessions, RefreshQuery, RefreshSession, VerifySession};
+use super::input::{
+    CreateSession, CreateSessionToken, ListSessions, RefreshQuery, RefreshSession, VerifySession,
+};
 use super::model::Session;
 use super::rules::{self, Entry};
 use super::store::{self, Filters};

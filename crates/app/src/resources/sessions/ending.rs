@@ -42,7 +42,7 @@ pub async fn end_all_of_user(
     except: Option<&SessionId>,
     status: Status,
 ) -> Result<()> {
-    for session in store::lock_live_of_user(tx, &act.instance, user).await? {
+    for session in store::lock_live_of_user(tx, &act.instance, user, act.now).await? {
         if except != Some(&session.id) {
             end(tx, act, session, status).await?;
         }

@@ -214,12 +214,7 @@ async fn live(tx: &mut Tx, cx: &Cx, visitor: &Visitor, id: &SessionId) -> Result
     }
 }
 
-async fn lock_live(
-    tx: &mut Tx,
-    client: &Client,
-    id: &SessionId,
-    now: Time,
-) -> Result<Session> {
+async fn lock_live(tx: &mut Tx, client: &Client, id: &SessionId, now: Time) -> Result<Session> {
     let found = store::lock(tx, &client.instance, id).await?;
     let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(id))?;
     match session.is_live(now) {

@@ -2,7 +2,6 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{ClientId, InstanceId, SessionActivityId, SessionId, UserId};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -59,9 +58,8 @@ pub struct Session {
 }
 
 /// Where a session stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Status {
     /// Not used for too long.
     Abandoned,
@@ -115,9 +113,8 @@ impl Status {
 }
 
 /// Something to do before a session counts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(inline)]
 pub enum Task {
     /// Choose a new password.
     ResetPassword,
@@ -143,9 +140,8 @@ pub struct Reverification {
 }
 
 /// How much is to be proven anew.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Level {
     /// A first factor.
     FirstFactor,
@@ -156,9 +152,8 @@ pub enum Level {
 }
 
 /// What is to be proven next.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum ReverificationStatus {
     /// A first factor.
     NeedsFirstFactor,
@@ -171,7 +166,8 @@ pub enum ReverificationStatus {
 impl Reverification {
     /// What is to be proven next.
     pub fn status(&self) -> ReverificationStatus {
-        let is_met = |challenge: &Option<Challenge>| challenge.as_ref().is_some_and(|it| it.verified_at.is_some());
+        let is_met =
+            |challenge: &Option<Challenge>| challenge.as_ref().is_some_and(|it| it.verified_at.is_some());
         match self.level {
             Level::FirstFactor | Level::MultiFactor if !is_met(&self.first_factor) => {
                 ReverificationStatus::NeedsFirstFactor

@@ -1,6 +1,7 @@
 //! Renewing the expired token of a session for a backend, so that the browser need not be sent around.
 
 use axum::response::Response;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
 use latchkey_web::input::{Input, Path};
@@ -37,7 +38,7 @@ pub async fn refresh(
     let issuer = Issuer::of(&cx, &mut tx, &key).await?;
     drop(tx);
     renewals::check_session(&session, &input.refresh_token, cx.now)?;
-    use_up(&cx, &key, &session, renewal).await?;
+    use_up(&cx, &key, &session, &input.refresh_token, renewal).await?;
     let origin = Some(input.request_origin.as_str());
     let jwt = minted(&cx, &key, &session, &user, &issuer, origin, None)?;
     match input.format.unwrap_or_default() {
@@ -61,14 +62,22 @@ async fn found(tx: &mut Tx, key: &SecretKey, id: &str) -> Result<(Session, User)
 
 /// Notes that the token was renewed, and that the session is in use: of several who try the same token at
 /// once, one gets through.
-async fn use_up(cx: &Cx, key: &SecretKey, session: &Session, renewal: Renewal) -> Result<()> {
-    let (scene, id) = (Scene::new(cx, key), session.id.clone());
+async fn use_up(
+    cx: &Cx,
+    key: &SecretKey,
+    session: &Session,
+    secret: &Secret,
+    renewal: Renewal,
+) -> Result<()> {
+    let (scene, id, secret) = (Scene::new(cx, key), session.id.clone(), secret.clone());
     let used = cx.write(move |tx| {
         Box::pin(async move {
             let act = &scene.act;
             let held = store::lock(tx, &act.instance, &id).await?;
             let over = || Error::new(Code::SessionRefreshInactiveSession);
-            let session = held.filter(|session| session.is_live(act.now)).ok_or_else(over)?;
+            let session = held.ok_or_else(over)?;
+            // A handshake may have given the session another secret meanwhile.
+            renewals::check_session(&session, &secret, act.now)?;
             if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
                 return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
             }

@@ -37,15 +37,13 @@ pub fn check(request: &Request<'_>, keys: &[Jwk], now: Time) -> Result<Renewal> 
     if redirects::origin(request.origin) != Some(request.origin) {
         return Err(refusal(Code::RefreshRequestOriginInvalid));
     }
-    let verified =
-        jwt::verify(keys, request.token).map_err(|_| refusal(Code::ExpiredSessionTokenInvalid))?;
+    let verified = jwt::verify(keys, request.token).map_err(|_| refusal(Code::ExpiredSessionTokenInvalid))?;
     if !Category::Session.is_of(&verified.header) {
         return Err(refusal(Code::SessionRefreshSessionTokenIneligible));
     }
     let session = text(&verified, "sid").ok_or_else(|| refusal(Code::ExpiredSessionTokenMissingSid))?;
     let origin = text(&verified, "azp").ok_or_else(|| refusal(Code::ExpiredSessionTokenMissingAzp))?;
-    number(&verified, "iat")
-        .ok_or_else(|| refusal(Code::SessionRefreshExpiredSessionTokenMissingIat))?;
+    number(&verified, "iat").ok_or_else(|| refusal(Code::SessionRefreshExpiredSessionTokenMissingIat))?;
     let ended = number(&verified, "exp").ok_or_else(|| refusal(Code::ExpiredSessionTokenInvalid))?;
     if session != request.session {
         return Err(refusal(Code::RefreshSidMismatch));
@@ -147,10 +145,7 @@ mod tests {
         }
         let late = Time::from_ms(999_960_000).plus_ms(RENEWAL_MS);
         assert_eq!(tried(&token, SESSION, ORIGIN, late.plus_ms(-1)), None);
-        assert_eq!(
-            tried(&token, SESSION, ORIGIN, late),
-            Some(Code::SessionRefreshExpiredSessionTokenTooOld)
-        );
+        assert_eq!(tried(&token, SESSION, ORIGIN, late), Some(Code::SessionRefreshExpiredSessionTokenTooOld));
     }
 
     #[test]

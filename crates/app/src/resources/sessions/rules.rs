@@ -1,8 +1,8 @@
 //! How sessions begin, go on and end.
 
-use latchkey_base::{Code, Error, Result, Time};
 use latchkey_base::kinds::{ClientId, SessionId};
 use latchkey_base::rng::Rng;
+use latchkey_base::{Code, Error, Result, Time};
 use serde_json::{Map, Value};
 
 use super::model::{Activity, Session, Status, Task};

@@ -13,8 +13,8 @@ use crate::resources::users::model::User;
 use crate::resources::users::store::read_document;
 
 const SELECT: &str = "SELECT instance_id, document FROM sessions";
-/// The ones that still count; whether their time is over is told by the document.
-const LIVE: &str = " AND status IN ('active', 'pending')";
+/// The ones that still count, at the third parameter.
+const LIVE: &str = " AND status IN ('active', 'pending') AND expire_at > $3 AND abandon_at > $3";
 
 /// Which sessions a list shows.
 #[derive(Clone, Default)]
@@ -97,21 +97,21 @@ pub async fn live_of_client(
 }
 
 /// The sessions of a client that still count, to change them.
-pub async fn lock_live_of_client(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    client: &ClientId,
-) -> Result<Vec<Session>> {
-    let sql = " WHERE instance_id = $1 AND client_id = $2";
-    Ok(tx
-        .lock_all(&[SELECT, sql, LIVE, " ORDER BY id"], &[instance.into(), client.into()], read)
-        .await?)
+pub async fn lock_live_of_client(tx: &mut Tx, client: &Client, now: Time) -> Result<Vec<Session>> {
+    let parts = [SELECT, " WHERE instance_id = $1 AND client_id = $2", LIVE, " ORDER BY id"];
+    let params = [(&client.instance).into(), (&client.id).into(), now.into()];
+    Ok(tx.lock_all(&parts, &params, read).await?)
 }
 
 /// The sessions of a user that still count, to change them.
-pub async fn lock_live_of_user(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<Vec<Session>> {
-    let sql = " WHERE instance_id = $1 AND user_id = $2";
-    Ok(tx.lock_all(&[SELECT, sql, LIVE, " ORDER BY id"], &[instance.into(), user.into()], read).await?)
+pub async fn lock_live_of_user(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    now: Time,
+) -> Result<Vec<Session>> {
+    let parts = [SELECT, " WHERE instance_id = $1 AND user_id = $2", LIVE, " ORDER BY id"];
+    Ok(tx.lock_all(&parts, &[instance.into(), user.into(), now.into()], read).await?)
 }
 
 /// A page of sessions, newest first.

@@ -2,7 +2,7 @@
 
 use latchkey_base::{Code, Error, Result, Time};
 
-use super::model::Session;
+use super::model::{Session, Status};
 use super::tokens::token_id;
 use crate::App;
 use crate::resources::jwt_templates::scope::{self, Scope};
@@ -24,7 +24,19 @@ pub struct Order<'a> {
 }
 
 /// Mints a token from the template of that name.
-pub async fn mint(app: &App, session: &Session, user: &User, name: &str, order: &Order<'_>) -> Result<String> {
+pub async fn mint(
+    app: &App,
+    session: &Session,
+    user: &User,
+    name: &str,
+    order: &Order<'_>,
+) -> Result<String> {
+    // Their claims do not tell that something is left to do, so everybody would take them for complete.
+    if session.status_at(order.now) == Status::Pending {
+        return Err(
+            Error::new(Code::SignedOut).saying("The session has tasks left; it gives no such tokens.")
+        );
+    }
     let mut tx = app.db.read().await?;
     let found = store::find_by_name(&mut tx, &session.instance, name).await?;
     let mut template = found.ok_or_else(|| {

@@ -8,9 +8,15 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::model::{Activity, Session, Status, Task};
+use super::model::{Activity, Level, ReverificationStatus, Session, Status, Task};
 use crate::resources::users::model::User;
 use crate::resources::users::view::{self as users, FrontendUserView, Lens, PublicUserView};
+use crate::words::word;
+
+word!(Status: Abandoned, Active, Ended, Expired, Pending, Removed, Replaced, Revoked);
+word!(Task: ResetPassword, SetupMfa);
+word!(Level: FirstFactor, SecondFactor, MultiFactor);
+word!(ReverificationStatus: NeedsFirstFactor, NeedsSecondFactor, Complete);
 
 /// Older versions know no sessions with something left to do. They show them as active ones; their tokens
 /// still say that they are not.

@@ -36,8 +36,7 @@ pub fn routes(api: &mut Api<AppState>) {
 }
 
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSignInToken>) -> Answer {
-    let user: UserId =
-        Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
+    let user: UserId = Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
     if let Some(organization) = &input.org_id {
         return Err(Error::not_found("organization", organization).into());
     }

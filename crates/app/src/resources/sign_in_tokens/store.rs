@@ -7,8 +7,8 @@ use latchkey_db::{DbError, Row, Tx};
 use super::model::SignInToken;
 use crate::resources::tickets::model::{Grant, Status};
 
-const SELECT: &str =
-    "SELECT instance_id, id, user_id, ticket_digest, status, expire_at, created_at, updated_at FROM sign_in_tokens";
+const SELECT: &str = "SELECT instance_id, id, user_id, ticket_digest, status, expire_at, created_at, updated_at \
+     FROM sign_in_tokens";
 
 /// One token.
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {

@@ -192,7 +192,10 @@ mod tests {
         let (grant, text) = issued(&sign_in());
         let parts: Vec<&str> = text.split('.').collect();
         for forged in [format!("{}.{}.", parts[0], parts[1]), format!("e30.{}.{}", parts[1], parts[2])] {
-            assert_eq!(refusal(accept(grant.clone(), &read(&forged).unwrap(), &CODES, NOW)), Code::TicketInvalid);
+            assert_eq!(
+                refusal(accept(grant.clone(), &read(&forged).unwrap(), &CODES, NOW)),
+                Code::TicketInvalid
+            );
         }
         for garbage in ["", "..", "a.b.c", "e30.e30.e30", &format!("{text}.x"), &"x".repeat(10_000)] {
             assert_eq!(read(garbage).unwrap_err().code(), Code::TicketInvalid);
@@ -206,13 +209,7 @@ mod tests {
         // The id of one kind under the name of another.
         let rng = SeededRng::new(3);
         let user = UserId::new(NOW, &rng);
-        let claims = Claims {
-            eis: 1,
-            exp: 1,
-            iid: "ins_1",
-            sid: user.as_str(),
-            st: SIGN_IN_TOKEN,
-        };
+        let claims = Claims { eis: 1, exp: 1, iid: "ins_1", sid: user.as_str(), st: SIGN_IN_TOKEN };
         let text = format!("e30.{}.", URL_SAFE_NO_PAD.encode(serde_json::to_vec(&claims).unwrap()));
         assert!(read(&text).is_err());
     }

@@ -242,17 +242,21 @@ async fn remove_password(
 }
 
 async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa, Sessions::Stay).await?;
+    let user =
+        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp, Sessions::Stay).await?;
+    let user =
+        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user = change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes, Sessions::Stay).await?;
+    let user =
+        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes, Sessions::Stay)
+            .await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 

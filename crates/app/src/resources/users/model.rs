@@ -6,7 +6,6 @@ use latchkey_base::kinds::{
     ExternalAccountId, IdentificationId, ImageId, InstanceId, TrustedDeviceId, UserId,
 };
 use latchkey_base::text::fold;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -130,9 +129,8 @@ pub struct Verification {
 }
 
 /// A way to prove who one is, or that an identification is one's own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[schemars(inline)]
 pub enum Strategy {
     /// The application said so.
     Admin,

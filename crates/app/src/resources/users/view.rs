@@ -10,11 +10,14 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::model::{ExternalAccount, Passkey, TrustedDevice, User};
+use super::model::{ExternalAccount, Passkey, Strategy, TrustedDevice, User};
 use crate::resources::identifications::view::{
     self as contact, EmailAddressView, PhoneNumberView, WalletView,
 };
 use crate::settings::Settings;
+use crate::words::word;
+
+word!(Strategy: Admin, BackupCode, EmailCode, EmailLink, Password, PhoneCode, ResetPasswordEmailCode, ResetPasswordPhoneCode, Ticket, Totp);
 
 /// What a view depends on besides the user.
 #[derive(Clone, Copy)]
@@ -30,6 +33,7 @@ pub struct Lens<'a> {
 pub struct UserView<'a> {
     #[serde(flatten)]
     shared: SharedView<'a>,
+    create_organizations_limit: Option<i64>,
     #[schemars(with = "Map<String, Value>")]
     private_metadata: &'a RawValue,
 }
@@ -40,6 +44,8 @@ pub struct UserView<'a> {
 pub struct FrontendUserView<'a> {
     #[serde(flatten)]
     shared: SharedView<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    create_organizations_limit: Option<i64>,
     deprovisioned: bool,
     organization_memberships: Vec<Map<String, Value>>,
 }
@@ -86,7 +92,6 @@ struct SharedView<'a> {
     updated_at: Time,
     delete_self_enabled: bool,
     create_organization_enabled: bool,
-    create_organizations_limit: Option<i64>,
     last_active_at: Option<Time>,
     mfa_enabled_at: Option<Time>,
     mfa_disabled_at: Option<Time>,
@@ -115,12 +120,17 @@ object!(TotalCountObject, "total_count");
 object!(OauthAccessTokenObject, "oauth_access_token");
 
 pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
-    UserView { shared: shared(user, lens), private_metadata: &user.private_metadata }
+    UserView {
+        shared: shared(user, lens),
+        create_organizations_limit: user.create_organizations_limit,
+        private_metadata: &user.private_metadata,
+    }
 }
 
 pub fn frontend<'a>(user: &'a User, lens: Lens<'_>) -> FrontendUserView<'a> {
     FrontendUserView {
         shared: shared(user, lens),
+        create_organizations_limit: user.create_organizations_limit,
         deprovisioned: false,
         organization_memberships: Vec::new(),
     }
@@ -148,8 +158,18 @@ fn shared<'a>(user: &'a User, lens: Lens<'_>) -> SharedView<'a> {
         two_factor_enabled: user.has_second_factor(),
         totp_enabled: user.totp_enabled,
         backup_code_enabled: user.backup_code_enabled,
-        email_addresses: user.email_addresses.all.iter().map(|held| contact::email_address(held, lens.now)).collect(),
-        phone_numbers: user.phone_numbers.all.iter().map(|held| contact::phone_number(held, lens.now)).collect(),
+        email_addresses: user
+            .email_addresses
+            .all
+            .iter()
+            .map(|held| contact::email_address(held, lens.now))
+            .collect(),
+        phone_numbers: user
+            .phone_numbers
+            .all
+            .iter()
+            .map(|held| contact::phone_number(held, lens.now))
+            .collect(),
         web3_wallets: user.web3_wallets.all.iter().map(|held| contact::wallet(held, lens.now)).collect(),
         passkeys: user.passkeys.iter().map(passkey).collect(),
         external_accounts: user.external_accounts.iter().map(external_account).collect(),
@@ -170,7 +190,6 @@ fn shared<'a>(user: &'a User, lens: Lens<'_>) -> SharedView<'a> {
         updated_at: user.updated_at,
         delete_self_enabled: user.delete_self_enabled,
         create_organization_enabled: user.create_organization_enabled,
-        create_organizations_limit: user.create_organizations_limit,
         last_active_at: user.last_active_at,
         mfa_enabled_at: user.mfa_enabled_at,
         mfa_disabled_at: user.mfa_disabled_at,

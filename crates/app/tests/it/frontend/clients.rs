@@ -74,7 +74,9 @@ async fn a_forged_client_token_is_worth_nothing() {
     let mut browser = t.browser();
     sign_in(&mut browser, "ann@example.com").await;
     let id = claims(&browser.cookies["__client"])["id"].as_str().unwrap().to_owned();
-    for token in ["", "a.b.c", "...", &format!("e30.{}.x", encoded(&json!({"id": id, "rotating_token": "x"})))] {
+    for token in
+        ["", "a.b.c", "...", &format!("e30.{}.x", encoded(&json!({"id": id, "rotating_token": "x"})))]
+    {
         let mut forger = t.browser();
         forger.cookies.insert("__client".into(), token.to_owned());
         assert_eq!(forger.get("/v1/client").await.ok()["response"], Value::Null, "{token}");

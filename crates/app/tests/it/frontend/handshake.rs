@@ -76,7 +76,13 @@ async fn without_a_format_the_directives_are_a_signed_token() {
     let keys = browser.get("/.well-known/jwks.json").await.ok();
     let keys: Vec<Jwk> = serde_json::from_value(keys["keys"].clone()).unwrap();
     let told = jwt::verify(&keys, token).unwrap().claims;
-    assert!(told["handshake"].as_array().unwrap().iter().any(|line| line.as_str().unwrap().starts_with("__session=ey")));
+    assert!(
+        told["handshake"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .any(|line| line.as_str().unwrap().starts_with("__session=ey"))
+    );
 }
 
 #[tokio::test]
@@ -108,7 +114,9 @@ async fn a_planted_developers_browser_never_gets_hold_of_a_client() {
 async fn browsers_are_only_sent_back_to_pages() {
     let t = TestServer::start().await;
     let mut browser = t.browser();
-    for url in ["", "javascript:alert(1)", "//evil.com", "https://a@b.com/", "https://good.com\\@evil.com", "data:x"] {
+    for url in
+        ["", "javascript:alert(1)", "//evil.com", "https://a@b.com/", "https://good.com\\@evil.com", "data:x"]
+    {
         let refused = browser.open(&format!("/v1/client/handshake?redirect_url={}", escape(url))).await;
         refused.is_error(400, "invalid_handshake");
     }

@@ -3,8 +3,10 @@
 mod clients;
 mod gate;
 mod handshake;
+mod hardening;
 mod links;
 mod pages;
+mod published;
 mod sessions;
 
 use latchkey_testkit::{Browser, TestServer};

@@ -15,7 +15,8 @@ struct Scene {
 /// A user with two sessions, and somebody else with one.
 async fn scene() -> Scene {
     let t = TestServer::start().await;
-    let user = t.user(json!({"email_address": ["ann@example.com"], "password": "correct horse battery"})).await;
+    let user =
+        t.user(json!({"email_address": ["ann@example.com"], "password": "correct horse battery"})).await;
     let user = user["id"].as_str().unwrap().to_owned();
     let other = t.user_with_email("bob@example.com").await;
     let sessions = [open(&t, &user).await, open(&t, &user).await];
@@ -39,8 +40,11 @@ impl Scene {
     async fn told(&self) {
         assert_eq!(self.status(&self.bystander).await, "active");
         let events = self.t.events().await;
-        let mut told: Vec<&str> =
-            events.iter().filter(|event| event.kind == "session.revoked").map(|event| &*event.subject).collect();
+        let mut told: Vec<&str> = events
+            .iter()
+            .filter(|event| event.kind == "session.revoked")
+            .map(|event| &*event.subject)
+            .collect();
         told.sort_unstable();
         let mut expected: Vec<&str> = self.sessions.iter().map(String::as_str).collect();
         expected.sort_unstable();

@@ -65,7 +65,8 @@ async fn renewed_token_comes_in_cookies_if_wanted() {
     let path = format!("/v1/sessions/{}/refresh?suffixed_cookies=true", presence.session);
     let answer = t.post(&path, wanted).await.ok();
     assert_eq!(answer["object"], "cookies");
-    let lines: Vec<&str> = answer["cookies"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
+    let lines: Vec<&str> =
+        answer["cookies"].as_array().unwrap().iter().map(|line| line.as_str().unwrap()).collect();
     let names: Vec<&str> = lines.iter().map(|line| line.split_once('=').unwrap().0).collect();
     assert_eq!(names[0], "__session");
     assert!(names.len() == 2 && names[1].starts_with("__session_") && names[1].len() == 18, "{names:?}");
@@ -107,9 +108,8 @@ async fn token_is_renewed_once_however_many_try_at_once() {
 #[tokio::test]
 async fn each_part_of_the_request_must_fit() {
     let (t, presence) = late().await;
-    let refused = |field: &'static str, value: Value, code: &'static str| {
-        refused(&t, &presence, field, value, code)
-    };
+    let refused =
+        |field: &'static str, value: Value, code: &'static str| refused(&t, &presence, field, value, code);
     refused("request_origin", json!("localhost"), "refresh_request_origin_invalid").await;
     refused("request_origin", json!("https://evil.com"), "refresh_request_origin_azp_mismatch").await;
     refused("refresh_token", json!("guess"), "refresh_token_not_found").await;
@@ -180,7 +180,8 @@ async fn tokens_of_other_classes_are_not_renewed() {
         refused(&t, &presence, "expired_token", json!(other), code).await;
     }
     let backend = t.post(&format!("/v1/sessions/{}/tokens", presence.session), json!({})).await.ok();
-    refused(&t, &presence, "expired_token", backend["jwt"].clone(), "expired_session_token_missing_azp").await;
+    refused(&t, &presence, "expired_token", backend["jwt"].clone(), "expired_session_token_missing_azp")
+        .await;
 }
 
 #[tokio::test]

@@ -29,7 +29,8 @@ async fn token_says_who_and_for_how_long() {
     let t = TestServer::start().await;
     let (user, session) = ann(&t).await;
     t.clock.advance_ms(120_000);
-    let (header, claims) = verified(&t, t.post(&format!("/v1/sessions/{session}/tokens"), json!({})).await).await;
+    let (header, claims) =
+        verified(&t, t.post(&format!("/v1/sessions/{session}/tokens"), json!({})).await).await;
     let kid = t.tenant.id.as_str();
     assert_eq!(header, json!({"alg": "RS256", "cat": "cl_B7d4PD111AAA", "kid": kid, "typ": "JWT"}));
     let iat = claims["iat"].as_i64().unwrap();
@@ -114,7 +115,8 @@ async fn template_decides_the_claims() {
 #[tokio::test]
 async fn application_adds_claims_to_every_session_token() {
     let mut settings = latchkey_app::settings::Settings::default();
-    let wished = json!({"email": "{{user.primary_email_address}}", "plan": "{{user.public_metadata.plan || 'free'}}"});
+    let wished =
+        json!({"email": "{{user.primary_email_address}}", "plan": "{{user.public_metadata.plan || 'free'}}"});
     settings.session.token_claims = wished.as_object().unwrap().clone();
     let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
     let (_, session) = ann(&t).await;

@@ -1,0 +1,22 @@
+//! Words of models on the wire. Models know nothing of schemas, so their views say what is shown.
+
+/// Describes a model's word as one of a list.
+macro_rules! word {
+    ($type:ident: $($variant:ident),* $(,)?) => {
+        impl schemars::JsonSchema for $type {
+            fn inline_schema() -> bool {
+                true
+            }
+
+            fn schema_name() -> std::borrow::Cow<'static, str> {
+                stringify!($type).into()
+            }
+
+            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+                schemars::json_schema!({ "type": "string", "enum": [$($type::$variant),*] })
+            }
+        }
+    };
+}
+
+pub(crate) use word;
