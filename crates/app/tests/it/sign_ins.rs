@@ -10,7 +10,6 @@ mod passwords;
 mod protection;
 mod second_factors;
 mod tickets;
-mod timing;
 
 pub(crate) const PASSWORD: &str = "Correct-horse-battery-42";
 pub(crate) const EMAIL: &str = "ada@example.com";

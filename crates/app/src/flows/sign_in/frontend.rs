@@ -122,8 +122,12 @@ async fn attempt_first(
 async fn try_first(cx: &Cx, visitor: &Visitor, id: SignInId, input: AttemptFirstFactor) -> Result<Attempt> {
     let strategy = rules::first_strategy(&input.strategy)?;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
-    rules::expects_first_factor(&sign_in, cx.now)?;
     let chosen = input.password.clone().filter(|_| rules::is_reset(strategy));
+    if let Some(chosen) = chosen.as_ref().filter(|_| rules::expects_new_password(&sign_in).is_ok()) {
+        // The code was right the last time, but the password too weak.
+        return choose_password(cx, visitor, id, chosen, false).await;
+    }
+    rules::expects_first_factor(&sign_in, cx.now)?;
     let shown = Shown { strategy, code: input.code, password: input.password };
     let evidence = examine(cx, user.as_ref(), shown).await?;
     let (stage, tried) = (Stage::new(cx, visitor), id.clone());

@@ -158,9 +158,10 @@ async fn code_and_new_password_may_come_together() {
     let id = sign_in["id"].as_str().unwrap();
     let code = code(&t).await;
     let weak = json!({"strategy": strategy, "code": code, "password": "short"});
-    step(&mut browser, id, "attempt_first_factor", weak)
-        .await
-        .is_error(422, "form_password_length_too_short");
+    let answer = step(&mut browser, id, "attempt_first_factor", weak).await;
+    answer.is_error(422, "form_password_length_too_short");
+    // The code was right, and is not asked for again.
+    assert_eq!(answer.json["meta"]["client"]["sign_in"]["status"], "needs_new_password");
     let good = json!({"strategy": strategy, "code": code, "password": NEW});
     assert_eq!(shown(step(&mut browser, id, "attempt_first_factor", good).await)["status"], "complete");
     let new = begin(&mut t.browser(), json!({"identifier": EMAIL, "password": NEW})).await;
