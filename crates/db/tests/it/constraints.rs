@@ -65,7 +65,7 @@ async fn nulls_are_never_taken() {
 #[tokio::test]
 async fn other_violations_are_not_mistaken_for_a_taken_value() {
     let db = Fresh::with(PRODUCT.as_slice()).await;
-    let null = "INSERT INTO instances (id, environment, settings, settings_revision, created_at) VALUES ('i', NULL, '', 0, 0)";
+    let null = "INSERT INTO instances (id, environment, frontend_api, settings, settings_revision, created_at) VALUES ('i', NULL, 'h', '', 0, 0)";
     assert_eq!(blamed(run(&db, null, vec![]).await), None);
     let orphan = "INSERT INTO images (instance_id, id, content_type, bytes, created_at) VALUES ('none', 'a', '', $1, 0)";
     assert_eq!(blamed(run(&db, orphan, vec![vec![0u8].into()]).await), None);
@@ -97,7 +97,7 @@ async fn add_user(db: &Db, id: &str, external_id: &str) -> Result<u64> {
 #[tokio::test]
 async fn the_products_own_constraints_are_reported_by_their_columns() {
     let db = Fresh::with(PRODUCT.as_slice()).await;
-    let instance = "INSERT INTO instances (id, environment, settings, settings_revision, created_at) VALUES ('i', 'development', '{}', 0, 0)";
+    let instance = "INSERT INTO instances (id, environment, frontend_api, settings, settings_revision, created_at) VALUES ('i', 'development', 'h', '{}', 0, 0)";
     run(&db, instance, vec![]).await.unwrap();
     add_user(&db, "user_1", "ext_1").await.unwrap();
     assert_eq!(blamed(add_user(&db, "user_1", "ext_2").await).as_deref(), Some("users.id"));

@@ -120,8 +120,8 @@ async fn texts_sort_by_their_bytes() {
 
 async fn with_instance() -> Fresh {
     let db = Fresh::of_the_product(PRODUCT.as_slice()).await;
-    let sql = "INSERT INTO instances (id, environment, settings, settings_revision, created_at) \
-        VALUES ('i', 'development', '{}', 0, 0)";
+    let sql = "INSERT INTO instances (id, environment, frontend_api, settings, settings_revision, created_at) \
+        VALUES ('i', 'development', 'h', '{}', 0, 0)";
     run(&db, sql, vec![]).await.unwrap();
     db
 }
