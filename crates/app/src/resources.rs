@@ -60,7 +60,7 @@ pub fn frontend_routes(api: &mut Api<AppState>) {
 
 /// Adds what the frontend listener serves besides operations: pages and scripts.
 pub fn pages(router: Router<AppState>, scripts_dir: Option<PathBuf>) -> Router<AppState> {
-    let source = scripts_dir.map_or(scripts::files::Source::Cdn, scripts::files::Source::Directory);
+    let source = scripts_dir.map_or(scripts::files::Source::Cdn, scripts::files::Source::at);
     portal::pages::routes(router).merge(scripts::frontend::routes(source))
 }
 

@@ -22,6 +22,15 @@ pub enum Source {
 }
 
 impl Source {
+    /// A directory with the packages, or the folder in which `npm install` was run to get them.
+    pub fn at(directory: PathBuf) -> Source {
+        let inside = directory.join("node_modules");
+        match inside.join("@clerk").is_dir() {
+            true => Source::Directory(inside),
+            false => Source::Directory(directory),
+        }
+    }
+
     /// The packages that are missing, for the start of the server to complain about.
     pub fn missing(&self) -> Vec<&'static str> {
         let Source::Directory(directory) = self else { return Vec::new() };
