@@ -19,4 +19,17 @@ macro_rules! word {
     };
 }
 
+/// The fixed `object` of a view.
+macro_rules! object {
+    ($name:ident, $text:literal) => {
+        #[derive(serde::Serialize, schemars::JsonSchema)]
+        #[schemars(inline)]
+        pub enum $name {
+            #[serde(rename = $text)]
+            It,
+        }
+    };
+}
+
+pub(crate) use object;
 pub(crate) use word;

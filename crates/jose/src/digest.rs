@@ -37,6 +37,11 @@ pub fn random<const N: usize>() -> [u8; N] {
     bytes
 }
 
+/// Bytes in hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// Whether two secrets are equal, in a time that depends on their lengths only.
 pub fn constant_time_eq(left: &[u8], right: &[u8]) -> bool {
     constant_time::verify_slices_are_equal(left, right).is_ok()
@@ -52,10 +57,6 @@ fn array<const N: usize>(output: &[u8]) -> [u8; N] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn hex(bytes: &[u8]) -> String {
-        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-    }
 
     #[test]
     fn sha256_matches_fips_180() {

@@ -103,7 +103,7 @@ async fn try_code(
     // One that is over tells nothing about the code, so trying it is no failure.
     let is_counted = attempt.challenge.attempts > challenge.attempts;
     let (user, refusal) = match attempt.refusal {
-        None => (verified(tx, scene, user, challenge).await?, None),
+        None => (verified(tx, scene, user, &attempt.challenge).await?, None),
         Some(refusal) if is_counted => {
             let (user, refusal) = count(tx, scene, user, refusal).await?;
             (user, Some(refusal))
@@ -122,8 +122,7 @@ pub async fn verified(tx: &mut Tx, scene: &Scene, user: User, challenge: &Challe
         Strategy::ResetPasswordPhoneCode => Strategy::PhoneCode,
         strategy => strategy,
     };
-    let proof =
-        Verification { strategy, attempts: Some(challenge.attempts + 1), expire_at: challenge.expire_at };
+    let proof = Verification { strategy, attempts: Some(challenge.attempts), expire_at: challenge.expire_at };
     let kind = if is_phone { Kind::Phone } else { Kind::Email };
     let after = identifications::verified(user.clone(), kind, id, proof, scene.act.now);
     scene.save(tx, &user, after).await

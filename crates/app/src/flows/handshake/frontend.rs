@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::kinds::SessionId;
 use latchkey_base::rng;
 use latchkey_base::{Code, Error, Result};
-use latchkey_jose::digest::sha256;
 use latchkey_web::api::Api;
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
@@ -30,6 +29,7 @@ use crate::limits::HANDSHAKE_MS;
 use crate::resources::clients::dev_browsers;
 use crate::resources::handshakes::store as handshakes;
 use crate::resources::sessions::model::Session;
+use crate::resources::sessions::renewals::secret_digest;
 use crate::resources::sessions::store as sessions;
 
 /// What carries the directives in a URL or a cookie.
@@ -148,7 +148,7 @@ async fn cookies_for(
 /// Gives a session a new secret that lets a backend renew its tokens.
 async fn give_refresh(cx: &Cx, visitor: &Visitor, id: SessionId) -> Result<String> {
     let secret = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-    let digest: String = sha256(secret.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = secret_digest(&secret);
     let instance = visitor.site.instance.clone();
     let given = cx.write(move |tx| {
         Box::pin(async move {

@@ -4,6 +4,8 @@ use latchkey_base::kinds::IdentificationId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use super::{rules, target};
 use crate::cx::{Act, Cx};
@@ -191,6 +193,13 @@ fn pending(contact: &Contact) -> Result<Challenge> {
     }
 }
 
+/// Body of the operations that check a code.
+#[derive(Deserialize, JsonSchema)]
+pub struct AttemptCode {
+    /// The code.
+    pub code: Secret,
+}
+
 /// Takes a contact as proven by a challenge that was met. A link is kept: people open them twice.
 pub async fn proven(
     tx: &mut Tx,
@@ -202,7 +211,7 @@ pub async fn proven(
 ) -> Result<Contact> {
     let proof = Verification {
         strategy: challenge.strategy,
-        attempts: Some(challenge.attempts + 1),
+        attempts: Some(challenge.attempts),
         expire_at: challenge.expire_at,
     };
     let after = identifications::verified(before.clone(), kind, id, proof, scene.act.now);

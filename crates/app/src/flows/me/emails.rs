@@ -2,7 +2,6 @@
 
 use axum::response::Response;
 use latchkey_base::kinds::IdentificationId;
-use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -12,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::DeletedAnswer;
-use super::contacts::{self, Way};
+use super::contacts::{self, AttemptCode, Way};
 use crate::AppState;
 use crate::cx::Cx;
 use crate::frontend::person::Person;
@@ -67,13 +66,6 @@ struct PrepareEmailAddress {
     strategy: String,
     /// Where a link leads in the end.
     redirect_url: Option<String>,
-}
-
-/// Body of the operations that check a code.
-#[derive(Deserialize, JsonSchema)]
-pub(super) struct AttemptCode {
-    /// The code.
-    pub code: Secret,
 }
 
 async fn list(cx: Cx, person: Person) -> Result<Response, Failure> {

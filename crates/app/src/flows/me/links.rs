@@ -8,10 +8,10 @@ use latchkey_db::Tx;
 
 use super::contacts::proven;
 use crate::cx::Cx;
-use crate::flows::sign_up::link::Verified;
+use crate::flows::verify::Verified;
 use crate::frontend::visitor::Visitor;
-use crate::resources::challenges::model::{Challenge, State};
-use crate::resources::challenges::rules::is_link;
+use crate::resources::challenges::model::State;
+use crate::resources::challenges::rules::{attempt_link, is_link};
 use crate::resources::identifications::handlers::{claimed, explain};
 use crate::resources::sessions::store as sessions;
 use crate::resources::users::change::{Scene, Target};
@@ -56,7 +56,7 @@ impl Opening {
         let status = match challenge.state(act.now) {
             State::Unverified if !self.is_own_browser(tx, &user).await? => "client_mismatch",
             State::Unverified => {
-                let met = Challenge { verified_at: Some(act.now), ..challenge };
+                let met = attempt_link(challenge, self.token.expose(), act.now).challenge;
                 proven(tx, &self.scene, user, Kind::Email, &self.id, met).await?;
                 "verified"
             }

@@ -10,8 +10,7 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::contacts::{self, Way};
-use super::emails::AttemptCode;
+use super::contacts::{self, AttemptCode, Way};
 use super::rules::{self, PhoneWishes};
 use super::{DeletedAnswer, backup_codes, settle, target};
 use crate::AppState;

@@ -10,7 +10,7 @@ use super::attempt::{self, Attempt, Stage};
 use super::{finish, nobody, steps};
 use crate::cx::Cx;
 use crate::flows::factors::proof::verified;
-use crate::flows::sign_up::link::Verified;
+use crate::flows::verify::Verified;
 use crate::frontend::visitor::Visitor;
 use crate::resources::challenges::model::{Challenge, State};
 use crate::resources::challenges::rules::{attempt_link, is_link};

@@ -1,7 +1,7 @@
 //! Opening the link in an e-mail. It may happen in another browser than the one that asked for it; the
 //! session is opened where the attempt was made all the same.
 
-use latchkey_base::kinds::{ClientId, SessionId, SignUpId};
+use latchkey_base::kinds::{ClientId, SignUpId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -9,6 +9,7 @@ use latchkey_db::Tx;
 use super::step::{Step, twice};
 use super::{complete, rules};
 use crate::cx::Cx;
+use crate::flows::verify::Verified;
 use crate::frontend::visitor::{Hold, Visitor};
 use crate::resources::challenges::model::{Challenge, State};
 use crate::resources::challenges::rules::{Attempt, attempt_link};
@@ -19,16 +20,6 @@ use crate::resources::sign_ups::model::{SignUp, Status};
 use crate::resources::sign_ups::store;
 use crate::resources::users::change::Scene;
 use crate::resources::users::model::Strategy;
-
-/// What came of opening a link.
-pub struct Verified {
-    /// Where the browser is sent.
-    pub redirect_url: String,
-    /// What it is told there, as `__clerk_status`.
-    pub status: &'static str,
-    /// The session that was opened by it, as `__clerk_created_session`.
-    pub session: Option<SessionId>,
-}
 
 /// Takes the token of a link, which begins with the id of the attempt. A token that is not the right one is
 /// an error, because nobody knows where to send the browser.

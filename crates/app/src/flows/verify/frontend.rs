@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use crate::AppState;
 use crate::cx::Cx;
-use crate::flows::sign_up::link::Verified;
+use crate::flows::verify::Verified;
 use crate::flows::{me, sign_in, sign_up};
 use crate::frontend::redirects;
 use crate::frontend::visitor::Visitor;

@@ -6,7 +6,7 @@ use latchkey_db::{DbError, Row, Tx};
 
 use super::model::ActorToken;
 use crate::document;
-use crate::resources::tickets::model::{Grant, Status};
+use crate::resources::tickets::store::read_grant;
 
 const SELECT: &str = "SELECT instance_id, id, user_id, ticket_digest, status, expire_at, created_at, updated_at, actor, session_seconds \
      FROM actor_tokens";
@@ -62,18 +62,9 @@ pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
 }
 
 fn read(row: &Row<'_>) -> Result<ActorToken, DbError> {
-    let broken = |what: &str| DbError::Failed(format!("an actor token has {what}").into());
     Ok(ActorToken {
-        id: Id::parse(row.str(1)?).ok_or_else(|| broken("no id"))?,
-        grant: Grant {
-            instance: Id::parse(row.str(0)?).ok_or_else(|| broken("no instance"))?,
-            user: Id::parse(row.str(2)?).ok_or_else(|| broken("no user"))?,
-            digest: row.bytes(3)?,
-            status: Status::parse(row.str(4)?).ok_or_else(|| broken("an unknown status"))?,
-            expire_at: row.time(5)?,
-            created_at: row.time(6)?,
-            updated_at: row.time(7)?,
-        },
+        id: Id::parse(row.str(1)?).ok_or_else(|| DbError::Failed("an actor token without id".into()))?,
+        grant: read_grant(row)?,
         actor: document::read("actor", row.str(8)?)?,
         session_seconds: row.int(9)?,
     })

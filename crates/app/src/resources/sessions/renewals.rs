@@ -3,7 +3,7 @@
 
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
-use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_jose::digest::{constant_time_eq, hex, sha256};
 use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt::{self, Verified};
 use serde_json::Value;
@@ -63,7 +63,7 @@ pub fn check_session(session: &Session, secret: &Secret, now: Time) -> Result<()
     if !session.is_live(now) {
         return Err(refusal(Code::SessionRefreshInactiveSession));
     }
-    let digest = hex(&sha256(secret.expose().as_bytes()));
+    let digest = secret_digest(secret.expose());
     let known = session.refresh_digest.as_deref().unwrap_or_default();
     match constant_time_eq(known.as_bytes(), digest.as_bytes()) {
         true => Ok(()),
@@ -83,8 +83,9 @@ fn refusal(code: Code) -> Error {
     Error::new(code)
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// What a session keeps of the secret that lets a backend renew its tokens.
+pub fn secret_digest(secret: &str) -> String {
+    hex(&sha256(secret.as_bytes()))
 }
 
 #[cfg(test)]

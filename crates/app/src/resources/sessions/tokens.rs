@@ -2,6 +2,7 @@
 
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_jose::digest::hex;
 use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt;
 use latchkey_web::version::Version;
@@ -76,7 +77,7 @@ pub fn mint(session: &Session, minting: &Minting<'_>, signer: &Signer, rng: &dyn
 
 /// The id of a token: 20 hexadecimal digits.
 pub fn token_id(rng: &dyn Rng) -> String {
-    rng::bytes::<10>(rng).iter().map(|byte| format!("{byte:02x}")).collect()
+    hex(&rng::bytes::<10>(rng))
 }
 
 /// Checks that a token is one of this session and good at the moment.

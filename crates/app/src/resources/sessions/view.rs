@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::model::{Activity, Level, ReverificationStatus, Session, Status, Task};
 use crate::resources::users::model::User;
 use crate::resources::users::view::{self as users, FrontendUserView, Lens, PublicUserView};
-use crate::words::word;
+use crate::words::{object, word};
 
 word!(Status: Abandoned, Active, Ended, Expired, Pending, Removed, Replaced, Revoked);
 word!(Task: ResetPassword, SetupMfa);
@@ -31,18 +31,6 @@ pub const PENDING: Change = Change {
         }
     },
 };
-
-/// The fixed `object` of a view.
-macro_rules! object {
-    ($name:ident, $text:literal) => {
-        #[derive(Serialize, JsonSchema)]
-        #[schemars(inline)]
-        pub enum $name {
-            #[serde(rename = $text)]
-            It,
-        }
-    };
-}
 
 object!(SessionObject, "session");
 object!(ActivityObject, "session_activity");

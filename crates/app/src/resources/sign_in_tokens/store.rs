@@ -5,7 +5,7 @@ use latchkey_base::{Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx};
 
 use super::model::SignInToken;
-use crate::resources::tickets::model::{Grant, Status};
+use crate::resources::tickets::store::read_grant;
 
 const SELECT: &str = "SELECT instance_id, id, user_id, ticket_digest, status, expire_at, created_at, updated_at \
      FROM sign_in_tokens";
@@ -60,17 +60,8 @@ pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
 }
 
 fn read(row: &Row<'_>) -> Result<SignInToken, DbError> {
-    let broken = |what: &str| DbError::Failed(format!("a sign-in token has {what}").into());
     Ok(SignInToken {
-        id: Id::parse(row.str(1)?).ok_or_else(|| broken("no id"))?,
-        grant: Grant {
-            instance: Id::parse(row.str(0)?).ok_or_else(|| broken("no instance"))?,
-            user: Id::parse(row.str(2)?).ok_or_else(|| broken("no user"))?,
-            digest: row.bytes(3)?,
-            status: Status::parse(row.str(4)?).ok_or_else(|| broken("an unknown status"))?,
-            expire_at: row.time(5)?,
-            created_at: row.time(6)?,
-            updated_at: row.time(7)?,
-        },
+        id: Id::parse(row.str(1)?).ok_or_else(|| DbError::Failed("a sign-in token without id".into()))?,
+        grant: read_grant(row)?,
     })
 }

@@ -7,5 +7,6 @@
 pub mod model;
 pub mod redeem;
 pub mod rules;
+pub mod store;
 
 pub use redeem::{Kind, Look, Redeemed, look, redeem};

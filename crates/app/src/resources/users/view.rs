@@ -15,7 +15,7 @@ use crate::resources::identifications::view::{
     self as contact, EmailAddressView, PhoneNumberView, WalletView,
 };
 use crate::settings::Settings;
-use crate::words::word;
+use crate::words::{object, word};
 
 word!(Strategy: Admin, BackupCode, EmailCode, EmailLink, Password, PhoneCode, ResetPasswordEmailCode, ResetPasswordPhoneCode, Ticket, Totp);
 
@@ -98,18 +98,6 @@ struct SharedView<'a> {
     legal_accepted_at: Option<Time>,
     bypass_client_trust: bool,
     profile_image_url: String,
-}
-
-/// The fixed `object` of a view.
-macro_rules! object {
-    ($name:ident, $text:literal) => {
-        #[derive(Serialize, JsonSchema)]
-        #[schemars(inline)]
-        pub enum $name {
-            #[serde(rename = $text)]
-            It,
-        }
-    };
 }
 
 object!(UserObject, "user");
