@@ -48,7 +48,9 @@ for engine in sqlite postgres; do
     "${on_server[@]}" tests/browser/run.sh || true
 done
 step "crash, sqlite" python3 tests/crash/crash.py sqlite || true
+step "crash of webhooks, sqlite" python3 tests/crash/webhooks.py sqlite || true
 # A cluster of its own, because the shared one is not durable.
 step "crash, postgres" scripts/with-postgres.sh python3 tests/crash/crash.py postgres || true
+step "crash of webhooks, postgres" scripts/with-postgres.sh python3 tests/crash/webhooks.py postgres || true
 
 exit "$failed"

@@ -94,7 +94,7 @@ fn unknown_key(parts: &Parts) -> Error {
 }
 
 /// The credential of a request: exactly one header, `Bearer`, a space, and something without spaces.
-fn bearer(parts: &Parts) -> Result<&str> {
+pub(crate) fn bearer(parts: &Parts) -> Result<&str> {
     let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
     let header = headers.next().ok_or_else(|| Error::new(Code::CouldNotAuthenticateRequest))?;
     let malformed = || Error::new(Code::AuthorizationHeaderFormatInvalid);

@@ -4,26 +4,29 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 use axum::extract::{ConnectInfo, FromRequestParts};
-use axum::http::header::USER_AGENT;
+use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 use axum::response::Response;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
-use latchkey_db::{Body, Tx};
+use latchkey_db::{Body, Numbered, Statement, Tx};
 use latchkey_jose::seal::MasterKey;
-use latchkey_web::edge::OperationIndex;
+use latchkey_web::edge::{Caused, OperationIndex};
 use latchkey_web::reply::{self, Failure};
 use latchkey_web::version::Version;
 use serde::Serialize;
 
 use crate::auth::SecretKey;
 use crate::resources::CHANGES;
+use crate::settings::Settings;
 use crate::{App, AppState};
 
 /// Longest user agent kept with an event.
 const USER_AGENT_MAX: usize = 256;
+/// Longest list of languages looked at.
+const LANGUAGES_MAX: usize = 256;
 
 /// The context of a request. The clock is read once, here.
 pub struct Cx {
@@ -35,6 +38,8 @@ pub struct Cx {
     pub version: Version,
     client_ip: String,
     user_agent: String,
+    languages: String,
+    caused: Caused,
 }
 
 /// Who does something when, for what is written inside a transaction.
@@ -52,26 +57,52 @@ pub struct Act {
     pub client_ip: String,
     /// What the client calls itself.
     pub user_agent: String,
+    /// Which languages it wants, as its header says it.
+    pub languages: String,
     /// Whether test addresses, numbers and codes work.
     pub test_mode: bool,
+    /// The instance's settings.
+    pub settings: Arc<Settings>,
+    /// Where the caller reaches this server: pictures and links begin with it.
+    pub api_url: Arc<str>,
+}
+
+/// The instance something happens in, and how it was reached.
+pub struct Place<'a> {
+    /// The tenant.
+    pub instance: &'a InstanceId,
+    /// Its settings.
+    pub settings: &'a Arc<Settings>,
+    /// Whether test addresses, numbers and codes work.
+    pub test_mode: bool,
+    /// Where the caller reaches this server.
+    pub url: Arc<str>,
 }
 
 impl Cx {
     /// What a transaction of this request needs to know.
     pub fn act(&self, key: &SecretKey) -> Act {
-        self.act_in(&key.instance, key.test_mode())
+        self.act_in(Place {
+            instance: &key.instance,
+            settings: &key.settings,
+            test_mode: key.test_mode(),
+            url: self.app.api_url.clone(),
+        })
     }
 
     /// The same for an instance that was found otherwise than by a key.
-    pub fn act_in(&self, instance: &InstanceId, test_mode: bool) -> Act {
+    pub fn act_in(&self, place: Place<'_>) -> Act {
         Act {
-            instance: instance.clone(),
+            instance: place.instance.clone(),
             now: self.now,
             rng: self.app.rng.clone(),
             master: self.app.master.clone(),
             client_ip: self.client_ip.clone(),
             user_agent: self.user_agent.clone(),
-            test_mode,
+            languages: self.languages.clone(),
+            test_mode: place.test_mode,
+            settings: place.settings.clone(),
+            api_url: place.url,
         }
     }
 
@@ -81,7 +112,23 @@ impl Cx {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
     {
-        self.app.db.write(body).await
+        let (value, seq) = self.app.db.write_numbered(body).await?;
+        self.caused(seq);
+        Ok(value)
+    }
+
+    /// The same for statements that are known beforehand.
+    pub async fn write_all(&self, statements: Vec<Statement>, events: Vec<Numbered>) -> Result<()> {
+        self.caused(self.app.db.write_all(statements, events).await?);
+        Ok(())
+    }
+
+    /// Tells the caller the number of the last event, and those who wait that there is one.
+    fn caused(&self, seq: Option<i64>) {
+        if let Some(seq) = seq {
+            self.caused.set(seq);
+            self.app.bell.ring();
+        }
     }
 
     /// Answers with a view, in the version asked for.
@@ -95,14 +142,15 @@ impl FromRequestParts<AppState> for Cx {
 
     async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<Cx, Failure> {
         let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default())?;
-        let user_agent =
-            parts.headers.get(USER_AGENT).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         Ok(Cx {
             now: app.clock.now(),
             version,
             client_ip: client_ip(&parts.headers, &parts.extensions, &app.trusted_proxies),
-            user_agent: user_agent.chars().take(USER_AGENT_MAX).collect(),
+            user_agent: header(USER_AGENT).chars().take(USER_AGENT_MAX).collect(),
+            languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
+            caused: parts.extensions.get().cloned().unwrap_or_default(),
         })
     }
 }

@@ -4,6 +4,7 @@
 //! This crate is where `web` (HTTP) and `db` (SQL) meet; neither knows the other.
 
 pub mod auth;
+pub mod bell;
 pub mod cx;
 pub mod document;
 pub mod events;
@@ -12,7 +13,6 @@ pub mod frontend;
 pub mod jobs;
 pub mod keyring;
 pub mod limits;
-pub mod messages;
 pub mod migrations;
 pub mod outbox;
 mod reference;
@@ -20,6 +20,7 @@ pub mod resources;
 mod router;
 pub mod settings;
 pub mod slow;
+pub mod transports;
 mod words;
 
 use std::net::IpAddr;
@@ -31,12 +32,16 @@ use latchkey_base::rng::Rng;
 use latchkey_base::time::Clock;
 use latchkey_db::Db;
 use latchkey_jose::seal::MasterKey;
+use latchkey_outbound::client::Client;
 use latchkey_web::api::Operation;
 use latchkey_web::shape::Shapes;
 use latchkey_web::throttle::Throttle;
+use tokio::sync::Semaphore;
 
 pub use router::{Routers, document, frontend_document, routers};
 
+use crate::bell::Bell;
+use crate::jobs::Counts;
 use crate::keyring::Keyring;
 use crate::limits::RateLimits;
 use crate::settings::SettingsCache;
@@ -66,6 +71,12 @@ pub struct Parts {
     pub scripts_dir: Option<PathBuf>,
     /// Slow jobs that may run at once.
     pub slow_slots: usize,
+    /// Rings when there are new events.
+    pub bell: Bell,
+    /// Sends requests to addresses other people chose.
+    pub outbound: Client,
+    /// What became of events and messages, for the metrics.
+    pub counts: Arc<Counts>,
 }
 
 /// The running server, shared by all requests.
@@ -86,6 +97,14 @@ pub struct App {
     pub slow: SlowPool,
     /// Pictures being resized: anybody may ask for them, so they never compete with passwords.
     pub pictures: SlowPool,
+    /// Rings when there are new events.
+    pub bell: Bell,
+    /// Sends requests to addresses other people chose.
+    pub outbound: Client,
+    /// What became of events and messages, for the metrics.
+    pub counts: Arc<Counts>,
+    /// Places for callers who wait for messages.
+    pub inbox_places: Semaphore,
     operations: Arc<Vec<Operation>>,
     frontend_operations: Arc<Vec<Operation>>,
     frontend_url: String,

@@ -1,6 +1,7 @@
 //! Every product limit, with the reason for its number; and the rate limits.
 
 use std::net::Ipv6Addr;
+use std::time::Duration;
 
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_web::api::Operation;
@@ -56,8 +57,39 @@ pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
+/// Events in a page of the feed unless told otherwise.
+pub const EVENTS_PAGE: i64 = 100;
+/// Longest wait for an event; a request has 30 seconds in all.
+pub const EVENT_WAIT_SECONDS: u64 = 25;
 /// Messages shown by the development inbox.
 pub const INBOX_MESSAGES: i64 = 100;
+/// Longest wait for a message; a little less than a request may take.
+pub const INBOX_WAIT_SECONDS: u64 = 29;
+/// Callers who wait for messages at once; each looks several times a second.
+pub const INBOX_WAITERS: usize = 100;
+/// How long the link to the inbox that the server prints is good.
+pub const INBOX_PASS_MS: i64 = 24 * 3600 * 1000;
+
+/// Largest body of a template: mail programs show the first 102 KB of an e-mail and hide the rest.
+pub const TEMPLATE_BODY_BYTES: usize = 100 * 1024;
+/// Longest subject line; what mail programs show is a fraction of it.
+pub const TEMPLATE_SUBJECT_CHARS: usize = 250;
+/// Longest name of a template.
+pub const TEMPLATE_NAME_CHARS: usize = 100;
+/// Longest local part of an address, by RFC 5321.
+pub const LOCAL_PART_CHARS: usize = 64;
+/// Longest text message: ten parts, which is where providers stop.
+pub const SMS_CHARS: usize = 1530;
+/// What a message may grow to once it is filled in; names and metadata come on top of the body.
+pub const TEMPLATE_OUTPUT_BYTES: usize = 4 * TEMPLATE_BODY_BYTES;
+/// Steps a template may take. There are no loops, so only the largest bodies come near.
+pub const TEMPLATE_FUEL: u64 = 50_000;
+/// Variants of one template: more than there are languages with an ISO code of two letters.
+pub const TEMPLATE_LOCALES: i64 = 200;
+/// Changes of templates an instance may make: a deployment that writes each in several languages fits.
+pub const TEMPLATE_CHANGES: Limit = Limit { requests: 500, window_ms: 3600 * 1000 };
+/// Suspicious bodies an instance may try before its templates are locked for the rest of the hour.
+pub const TEMPLATE_SUSPICIONS: Limit = Limit { requests: 5, window_ms: 3600 * 1000 };
 
 /// Largest claims of a JWT template as JSON: twice what fits into a cookie, as shortcodes are longer than
 /// most values.
@@ -73,6 +105,24 @@ pub const JWT_TOKEN_BYTES: usize = 4000;
 pub const JWT_USERS_MEASURED: i64 = 20;
 /// Longest name of a JWT template, which is part of a path.
 pub const JWT_TEMPLATE_NAME_CHARS: usize = 128;
+
+/// Endpoints an instance may have; every event is sent to each that wants it.
+pub const WEBHOOK_ENDPOINTS: i64 = 50;
+/// Longest address of an endpoint; servers and proxies take no longer ones for sure.
+pub const WEBHOOK_URL_CHARS: usize = 2048;
+/// Longest description of an endpoint.
+pub const WEBHOOK_DESCRIPTION_CHARS: usize = 500;
+/// Secrets of an endpoint that sign at once; each makes a header longer.
+pub const WEBHOOK_SECRETS: usize = 3;
+/// How long an old secret goes on signing unless told otherwise.
+pub const WEBHOOK_SECRET_OVERLAP_SECONDS: i64 = 24 * 3600;
+/// How long a link to the page of webhooks is good for.
+pub const WEBHOOK_PORTAL_MS: i64 = 24 * 3600 * 1000;
+
+/// How long an endpoint may take to answer; the receivers' own libraries allow for as much.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(15);
+/// How much of an endpoint's answer is kept, for people to read.
+pub const WEBHOOK_RESPONSE_BYTES: usize = 1024;
 
 /// How strictly requests are counted.
 #[derive(Clone, Debug, PartialEq)]
@@ -183,6 +233,26 @@ impl RateLimits {
         let (RateLimits::On { .. }, Some((operations, limit))) = (self, own) else { return Ok(()) };
         let key = format!("{instance}/{}", network(address));
         throttle.hit(operations[0], &key, *limit, now).await.map_err(|wait| too_many(*limit, wait))
+    }
+}
+
+impl RateLimits {
+    /// Counts a change of a template; an error when it is one too many, or when templates are locked.
+    pub async fn check_templates(&self, throttle: &Throttle, instance: &str, now: Time) -> Result<()> {
+        let RateLimits::On { .. } = self else { return Ok(()) };
+        if let Some(wait) = throttle.wait("suspicious templates", instance, TEMPLATE_SUSPICIONS, now).await {
+            return Err(Error::new(Code::EmailTemplateCustomizationLocked).retry_after(wait));
+        }
+        let hit = throttle.hit("templates", instance, TEMPLATE_CHANGES, now).await;
+        hit.map_err(|wait| Error::new(Code::EmailTemplateCustomizationRateLimited).retry_after(wait))
+    }
+
+    /// Counts a suspicious template.
+    pub async fn note_suspicion(&self, throttle: &Throttle, instance: &str, now: Time) {
+        if let RateLimits::On { .. } = self {
+            // What is over the limit is refused before it gets here.
+            let _ = throttle.hit("suspicious templates", instance, TEMPLATE_SUSPICIONS, now).await;
+        }
     }
 }
 

@@ -43,4 +43,16 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0007_events",
+        common: include_str!("../../../migrations/0007_events.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0008_messages",
+        common: include_str!("../../../migrations/0008_messages.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

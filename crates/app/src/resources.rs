@@ -5,6 +5,7 @@ pub mod challenges;
 pub mod clients;
 pub mod email_addresses;
 pub mod environment;
+pub mod events;
 pub mod factors;
 pub mod handshakes;
 pub mod identifications;
@@ -14,6 +15,7 @@ pub mod instances;
 pub mod interstitial;
 pub mod jwks;
 pub mod jwt_templates;
+pub mod messages;
 pub mod phone_numbers;
 pub mod portal;
 pub mod scripts;
@@ -21,9 +23,12 @@ pub mod sessions;
 pub mod sign_in_tokens;
 pub mod sign_ins;
 pub mod sign_ups;
+pub mod templates;
 pub mod testing_tokens;
 pub mod tickets;
 pub mod users;
+pub mod webhook_deliveries;
+pub mod webhooks;
 pub mod well_known;
 
 use std::path::PathBuf;
@@ -38,6 +43,7 @@ use crate::AppState;
 pub fn routes(api: &mut Api<AppState>) {
     jwks::backend::routes(api);
     jwt_templates::backend::routes(api);
+    templates::backend::routes(api);
     interstitial::backend::routes(api);
     clients::backend::routes(api);
     sessions::backend::routes(api);
@@ -48,6 +54,10 @@ pub fn routes(api: &mut Api<AppState>) {
     users::backend::routes(api);
     email_addresses::backend::routes(api);
     phone_numbers::backend::routes(api);
+    webhooks::backend::routes(api);
+    webhook_deliveries::backend::routes(api);
+    events::backend::routes(api);
+    inbox::dev::routes(api);
 }
 
 /// Adds every frontend operation.

@@ -20,12 +20,14 @@ use latchkey_web::reply::{Failure, body};
 use latchkey_web::shape::Shapes;
 use latchkey_web::throttle::Throttle;
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
 use crate::flows;
 use crate::frontend::gate;
 use crate::keyring::Keyring;
-use crate::resources::{self, images, inbox};
+use crate::limits::INBOX_WAITERS;
+use crate::resources::{self, images, inbox, webhooks};
 use crate::settings::SettingsCache;
 use crate::slow::SlowPool;
 use crate::{App, AppState, Parts, reference};
@@ -63,6 +65,10 @@ pub fn routers(parts: Parts) -> Routers {
         scripts_dir: parts.scripts_dir.clone(),
         slow: SlowPool::new(parts.slow_slots),
         pictures: SlowPool::new(1),
+        bell: parts.bell,
+        outbound: parts.outbound,
+        counts: parts.counts,
+        inbox_places: Semaphore::new(INBOX_WAITERS),
         operations: operations.clone(),
         frontend_operations: frontend_operations.clone(),
         frontend_url: parts.frontend_url,
@@ -76,14 +82,15 @@ pub fn routers(parts: Parts) -> Routers {
     };
     let state = AppState(Arc::new(app));
     let backend = backend
-        .route("/dev/inbox", get(inbox::dev::list))
+        .route("/dev/inbox", get(inbox::dev::page_or_list))
         .route("/readyz", get(ready))
         .route("/metrics", get(metrics))
         .route(
             "/openapi.json",
             get(move || async move { body(axum::http::StatusCode::OK, document.clone().into_bytes()) }),
         )
-        .route("/reference", get(reference::page));
+        .route("/reference", get(reference::page))
+        .route("/webhooks/portal", get(webhooks::page::show));
     let backend = edged(surrounded(backend), operations, parts.rng.clone(), state.clone());
     let gated = surrounded(resources::pages(frontend, parts.scripts_dir.clone()))
         .layer(from_fn_with_state(state.clone(), gate::pass));
@@ -185,10 +192,15 @@ async fn ready(State(AppState(app)): State<AppState>) -> Result<&'static str, Fa
     Ok("ready")
 }
 
-async fn metrics(Extension(edge): Extension<Arc<Edge>>) -> Response {
-    let mut response = edge.metrics().into_response();
+async fn metrics(
+    State(AppState(app)): State<AppState>,
+    Extension(edge): Extension<Arc<Edge>>,
+) -> Result<Response, Failure> {
+    let mut text = edge.metrics();
+    app.counts.render(&mut text, &mut app.db.read().await?).await?;
+    let mut response = text.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
-    response
+    Ok(response)
 }
 
 async fn wrong_path() -> Failure {

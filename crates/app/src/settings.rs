@@ -8,7 +8,10 @@ mod cache;
 mod check;
 mod display;
 pub mod edit;
+mod events;
+pub mod messages;
 mod passwords;
+pub mod secrets;
 mod sessions;
 
 use schemars::JsonSchema;
@@ -18,7 +21,10 @@ pub use attributes::{Attribute, Attributes};
 pub use cache::SettingsCache;
 pub use check::Fault;
 pub use display::Display;
+pub use events::EventSettings;
+pub use messages::{EmailTransport, MessageSettings, SmsTransport, SmtpTls};
 pub use passwords::{PasswordSettings, UsernameSettings};
+pub use secrets::SealedSetting;
 pub use sessions::{
     AttackProtection, Lockout, PreferredStrategy, SessionSettings, SignInSettings, SignUpMode, SignUpSettings,
 };
@@ -56,6 +62,10 @@ pub struct Settings {
     pub allowed_origins: Vec<String>,
     /// Names, pictures and addresses that pages show and lead to.
     pub display: Display,
+    /// How e-mails and text messages leave.
+    pub messages: MessageSettings,
+    /// How long events are kept, and where they may be sent.
+    pub events: EventSettings,
 }
 
 /// Who may not sign up.

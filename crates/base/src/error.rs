@@ -195,6 +195,7 @@ catalogue! {
     ApiVersionInvalid = 400 "api_version_invalid" "This API version does not exist.";
     BadRequest = 400 "bad_request" "The request cannot be served as it is.";
     BulkSizeExceeded = 400 "bulk_size_exceeded" "Too many items in one call.";
+    EventsGone = 410 "events_gone" "Events after this number have been deleted already. Begin again without `after`, and read what you keep anew.";
     InfiniteRedirectLoop = 500 "infinite_redirect_loop" "The browser was sent here several times in a few seconds. Check the keys and addresses of the application.";
     Internal = 500 "internal_clerk_error" "Something went wrong on the server.";
     MalformedPublishableKey = 400 "malformed_publishable_key" "No instance has this publishable key or Frontend API.";
@@ -257,8 +258,25 @@ catalogue! {
     TotpIncorrectCode = 422 "totp_incorrect_code" "The code is not correct.";
     TotpInvalidLength = 422 "totp_invalid_length" "A TOTP code has six digits.";
 
+    // Templates of messages.
+    EmailTemplateCustomizationLocked = 423 "email_template_customization_locked" "Templates are locked for now, because several suspicious ones were refused.";
+    EmailTemplateCustomizationRateLimited = 429 "email_template_customization_rate_limited" "Templates were changed too often.";
+    EmailTemplateSuspiciousBlocked = 403 "email_template_suspicious_blocked" "This template does what only e-mails do that are after somebody's secrets.";
+    InvalidTemplateBody = 422 "invalid_template_body" "The template cannot be read.";
+    RequiredVariableMissing = 422 "required_variable_missing" "The template lacks a variable without which its messages are of no use.";
+    TemplateBodyModificationRestricted = 400 "template_body_modification_restricted" "The body cannot be changed in this way.";
+    TemplateRevertError = 400 "template_revert_error" "This template is as it comes with the server; there is nothing to revert.";
+    TemplateTypeUnsupported = 400 "template_type_unsupported" "The type of a template is `email` or `sms`.";
+
     // JWT templates.
     JwtTemplateReservedClaim = 400 "jwt_template_reserved_claim" "Every token has this claim already.";
+
+    // Webhooks.
+    SvixAppExists = 400 "svix_app_exists" "This instance manages its webhooks already.";
+    SvixAppMissing = 400 "svix_app_missing" "This instance does not manage its webhooks yet. `POST /v1/webhooks/svix` begins with it.";
+    WebhookEndpointsExceeded = 400 "webhook_endpoints_exceeded" "This instance has as many webhook endpoints as it may have.";
+    WebhookPortalTokenInvalid = 401 "webhook_portal_token_invalid" "This link to the webhooks page is not valid any more. `POST /v1/webhooks/svix_url` makes a new one.";
+    WebhookSecretsExceeded = 400 "webhook_secrets_exceeded" "This endpoint has as many secrets as it may have.";
 
     // Users and their identifications.
     DeleteLinkedIdentificationDisallowed = 400 "delete_linked_identification_disallowed" "This is linked to a connected account; remove that first.";

@@ -26,8 +26,10 @@ kinds! {
     ClientKind ClientId = "client";
     /// A browser of somebody who develops an app.
     DevBrowserKind DevBrowserId = "dvb";
+    /// Where events are sent.
+    WebhookEndpointKind WebhookEndpointId = "ep";
     /// An event row in the outbox.
-    EventKind EventId = "evt";
+    EventKind EventId = "msg";
     /// A connected account of a provider.
     ExternalAccountKind ExternalAccountId = "eac";
     /// An e-mail address, phone number, username, wallet or passkey of a user.
@@ -39,7 +41,7 @@ kinds! {
     /// A template for tokens with claims of the application's choice.
     JwtTemplateKind JwtTemplateId = "jtmp";
     /// An e-mail or text message to a person.
-    MessageKind MessageId = "msg";
+    MessageKind MessageId = "ema";
     /// A secret key of an instance (the record, not the key).
     SecretKeyKind SecretKeyId = "key";
     /// What was last seen of a session.
@@ -52,6 +54,8 @@ kinds! {
     SignInTokenKind SignInTokenId = "sit";
     /// An attempt to sign up.
     SignUpKind SignUpId = "sua";
+    /// A template of an instance's messages.
+    TemplateKind TemplateId = "tmpl";
     /// A device a user enrolled.
     TrustedDeviceKind TrustedDeviceId = "tdv";
     /// A user.

@@ -48,6 +48,20 @@ impl Time {
     }
 }
 
+impl Time {
+    /// The moment as people write it, to the minute: `1 January 2026, 09:30 UTC`.
+    pub fn spoken(self) -> String {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
+        moment.strftime("%-d %B %Y, %H:%M UTC").to_string()
+    }
+
+    /// The year in UTC.
+    pub fn year(self) -> i16 {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
+        moment.to_zoned(jiff::tz::TimeZone::UTC).year()
+    }
+}
+
 impl JsonSchema for Time {
     fn inline_schema() -> bool {
         true
@@ -103,6 +117,15 @@ impl Clock for ManualClock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn moments_are_spoken_to_the_minute() {
+        assert_eq!(
+            Time::from_ms(1_767_225_600_000 + 9 * 3_600_000 + 1_859_999).spoken(),
+            "1 January 2026, 09:30 UTC"
+        );
+        assert_eq!(Time::from_ms(1_767_225_600_000).year(), 2026);
+    }
 
     #[test]
     fn rfc3339_is_read_with_and_without_fraction_and_offset() {

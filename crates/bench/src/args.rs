@@ -24,6 +24,7 @@ Usage: latchkey-bench --server PATH [options]
                        measure one engine
   --creates            measure creates only
   --sessions           measure clients, tokens and sign-ins only
+  --events             measure the delivery of events and what they add to a write only
   --quick              20000 users and 2 seconds; a look, not a result
   --dir PATH           where servers keep their data; a real disk, not tmpfs (.test/bench)
 ";
@@ -42,6 +43,16 @@ pub(crate) enum Command {
         threads: usize,
         window: Window,
     },
+    /// Hidden: the receiver of events as a process of its own.
+    Receive {
+        listen: SocketAddr,
+    },
+    /// Hidden: the bare loop that posts as a process of its own.
+    Post {
+        to: SocketAddr,
+        body_file: PathBuf,
+        window: Window,
+    },
     Run(Options),
 }
 
@@ -51,6 +62,7 @@ pub(crate) enum Part {
     All,
     Creates,
     Sessions,
+    Events,
 }
 
 #[derive(Debug)]
@@ -91,6 +103,12 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
     if args.next_if_eq("labour").is_some() {
         return parse_labour(args);
     }
+    if args.next_if_eq("receive").is_some() {
+        return parse_receive(args);
+    }
+    if args.next_if_eq("post").is_some() {
+        return parse_post(args);
+    }
     let mut options = Options {
         server: PathBuf::new(),
         postgres: None,
@@ -119,6 +137,7 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--dir" => options.dir = value()?.into(),
             "--creates" => options.part = Part::Creates,
             "--sessions" => options.part = Part::Sessions,
+            "--events" => options.part = Part::Events,
             "--quick" => (options.users, options.seconds) = (20_000, 2.0),
             _ => return Err(format!("unknown option {name}; see --help").into()),
         }
@@ -176,6 +195,22 @@ fn parse_labour(mut args: impl Iterator<Item = String>) -> Result<Command> {
     let warm_up = Duration::from_millis(value()?.parse()?);
     let measured = Duration::from_millis(value()?.parse()?);
     Ok(Command::Labour { work, threads, window: Window { warm_up, measured } })
+}
+
+fn parse_receive(mut args: impl Iterator<Item = String>) -> Result<Command> {
+    match (args.next().as_deref(), args.next()) {
+        (Some("--listen"), Some(address)) => Ok(Command::Receive { listen: address.parse()? }),
+        _ => Err("receive needs --listen".into()),
+    }
+}
+
+/// As `poster` itself starts it.
+fn parse_post(mut args: impl Iterator<Item = String>) -> Result<Command> {
+    let mut value = || args.next().ok_or("post needs ADDRESS BODY_FILE WARM_UP_MS MEASURED_MS");
+    let (to, body_file) = (value()?.parse()?, value()?.into());
+    let warm_up = Duration::from_millis(value()?.parse()?);
+    let measured = Duration::from_millis(value()?.parse()?);
+    Ok(Command::Post { to, body_file, window: Window { warm_up, measured } })
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use tokio::time::sleep;
 
 use crate::api::Api;
 use crate::args::{Options, Part};
+use crate::outbox::Outbox;
 use crate::people::People;
 use crate::raw_postgres::RawPostgres;
 use crate::raw_sqlite::RawSqlite;
@@ -17,7 +18,7 @@ use crate::report::{Fact, Goal, Report, number};
 use crate::scenarios::Subject;
 use crate::seed::seed;
 use crate::server::{Server, Settings};
-use crate::{Result, databases, progress, sessions};
+use crate::{Result, databases, events, progress, sessions};
 
 const STARTS: usize = 5;
 /// How long a server rests before its memory counts as idle: allocators give back with a delay.
@@ -36,6 +37,11 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
     }
+    if options.measures(Part::Events) {
+        let database = format!("sqlite:{}", dir.join("outbox.db").display());
+        let outbox = Outbox::open(&database, subject.people).await?;
+        events::measure(&subject, &outbox, &mut report.loads).await?;
+    }
     if !options.measures(Part::Creates) {
         return server.stop().await;
     }
@@ -48,29 +54,33 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
 
 pub(crate) async fn postgres(options: &Options, url: &str, dir: &Path, report: &mut Report) -> Result<()> {
     let name = format!("latchkey_bench_{}", std::process::id());
-    let raw_name = format!("{name}_raw");
+    let [raw_name, outbox_name] = ["raw", "outbox"].map(|part| format!("{name}_{part}"));
     databases::check_durable(url).await?;
     let database = databases::create(url, &name).await?;
-    let raw_database = databases::create(url, &raw_name).await?;
-    let done = on_postgres(options, database, raw_database, dir, report).await;
-    databases::drop(url, &raw_name).await?;
-    databases::drop(url, &name).await?;
+    let raw = databases::create(url, &raw_name).await?;
+    let outbox = databases::create(url, &outbox_name).await?;
+    let done = on_postgres(options, Databases { own: database, raw, outbox }, dir, report).await;
+    for name in [&outbox_name, &raw_name, &name] {
+        databases::drop(url, name).await?;
+    }
     done
 }
 
-async fn on_postgres(
-    options: &Options,
-    database: String,
-    raw_database: String,
-    dir: &Path,
-    report: &mut Report,
-) -> Result<()> {
-    let settings =
-        Settings { binary: options.server.clone(), dir: dir.to_owned(), database: database.clone() };
+/// The URLs of the databases of one run.
+struct Databases {
+    /// The server's.
+    own: String,
+    raw: String,
+    outbox: String,
+}
+
+async fn on_postgres(options: &Options, databases: Databases, dir: &Path, report: &mut Report) -> Result<()> {
+    let Databases { own, raw, outbox } = databases;
+    let settings = Settings { binary: options.server.clone(), dir: dir.to_owned(), database: own.clone() };
     let server = settings.start().await?;
     let subject = seeded("postgres", options, &settings, &server, report).await?;
     progress("postgres", "vacuum and checkpoint after seeding");
-    databases::settle(&database).await?;
+    databases::settle(&own).await?;
     if options.part == Part::All {
         subject.against_bare(0.12, &mut report.loads).await?;
         subject.search(&mut report.loads).await?;
@@ -78,11 +88,15 @@ async fn on_postgres(
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
     }
+    if options.measures(Part::Events) {
+        let outbox = Outbox::open(&outbox, subject.people).await?;
+        events::measure(&subject, &outbox, &mut report.loads).await?;
+    }
     if !options.measures(Part::Creates) {
         return server.stop().await;
     }
     progress("postgres", "filling a raw database of the same size");
-    let raw = RawPostgres::open(raw_database, subject.people, subject.seeded.users).await?;
+    let raw = RawPostgres::open(raw, subject.people, subject.seeded.users).await?;
     let load = subject.creates(|| raw.run(options.window())).await?;
     report.loads.push(load);
     rest_and_restart("postgres", &settings, server, report).await

@@ -48,15 +48,21 @@ pub(crate) struct Labour {
 impl Labour {
     /// Works in another process for one window.
     pub(crate) async fn run(work: Work, threads: usize, window: Window) -> Result<Labour> {
-        let program = std::env::current_exe()?;
         let millis = |duration: Duration| duration.as_millis().to_string();
-        let args = [
+        let args = vec![
             "labour".to_owned(),
             work.name().to_owned(),
             threads.to_string(),
             millis(window.warm_up),
             millis(window.measured),
         ];
+        Labour::ask(args).await
+    }
+
+    /// Starts this program again with other arguments, and reads what it prints: how often and in how many
+    /// seconds.
+    pub(crate) async fn ask(args: Vec<String>) -> Result<Labour> {
+        let program = std::env::current_exe()?;
         let run = move || Command::new(program).args(args).output();
         let output = tokio::task::spawn_blocking(run).await??;
         let said = String::from_utf8_lossy(&output.stdout);
@@ -95,7 +101,7 @@ pub(crate) fn work(work: Work, threads: usize, window: Window) -> Result<()> {
         })
     })?;
     match all.failures {
-        0 => println!("{} {}", all.latencies.count(), all.elapsed.as_secs_f64()),
+        0 => println!("{} {}", all.completed, all.window.as_secs_f64()),
         _ => return Err("the work failed".into()),
     }
     Ok(())

@@ -29,7 +29,13 @@ pub(crate) struct Window {
 #[derive(Clone)]
 pub(crate) struct Outcome {
     pub(crate) latencies: Histogram,
+    /// From the beginning of the window to the end of the last operation that counted.
     pub(crate) elapsed: Duration,
+    /// Operations that ended inside the window, whenever they began: the latencies of slow ones leave out as
+    /// many as were under way at its beginning, and the rate must not.
+    pub(crate) completed: u64,
+    /// How long the window was.
+    pub(crate) window: Duration,
     /// Replies other than 2xx, and connections that broke. Any makes the bench fail.
     pub(crate) failures: u64,
     pub(crate) first_failure: Option<String>,
@@ -37,11 +43,22 @@ pub(crate) struct Outcome {
 
 impl Outcome {
     pub(crate) fn new() -> Self {
-        Self { latencies: Histogram::new(), elapsed: Duration::ZERO, failures: 0, first_failure: None }
+        Self {
+            latencies: Histogram::new(),
+            elapsed: Duration::ZERO,
+            completed: 0,
+            window: Duration::ZERO,
+            failures: 0,
+            first_failure: None,
+        }
     }
 
     pub(crate) fn rate(&self) -> f64 {
-        self.latencies.count() as f64 / self.elapsed.as_secs_f64().max(1e-9)
+        match self.completed {
+            // Longer than the window; better a rough rate than none.
+            0 => self.latencies.count() as f64 / self.elapsed.as_secs_f64().max(1e-9),
+            completed => completed as f64 / self.window.as_secs_f64().max(1e-9),
+        }
     }
 
     pub(crate) fn p50(&self) -> Option<Duration> {
@@ -61,15 +78,17 @@ impl Outcome {
     pub(crate) fn beside(&mut self, other: Self) {
         self.latencies.merge(&other.latencies);
         self.elapsed = self.elapsed.max(other.elapsed);
+        self.completed += other.completed;
+        self.window = self.window.max(other.window);
         self.failures += other.failures;
         self.first_failure = self.first_failure.take().or(other.first_failure);
     }
 
     /// Adds a later window.
     pub(crate) fn then(&mut self, other: Self) {
-        let elapsed = self.elapsed + other.elapsed;
+        let (elapsed, window) = (self.elapsed + other.elapsed, self.window + other.window);
         self.beside(other);
-        self.elapsed = elapsed;
+        (self.elapsed, self.window) = (elapsed, window);
     }
 }
 
@@ -129,10 +148,14 @@ impl Clock {
         Self { from, until: from + window.measured }
     }
 
-    /// Counts an operation if it began inside the window, and says whether to go on. An operation longer than
-    /// the window is counted all the same: a slow search must show as slow, not as absent.
+    /// Counts an operation, and says whether to go on. Its latency counts if it began inside the window, even
+    /// if it is longer than that: a slow search must show as slow, not as absent.
     pub(crate) fn count(&self, began: Instant, outcome: &mut Outcome) -> bool {
         let now = Instant::now();
+        outcome.window = self.until - self.from;
+        if (self.from..self.until).contains(&now) {
+            outcome.completed += 1;
+        }
         if began >= self.from {
             outcome.latencies.record(now - began);
             outcome.elapsed = now - self.from;
@@ -182,5 +205,32 @@ async fn drive(mut connection: Connection, clock: Clock, mut pace: Pace, request
         if !clock.count(began, &mut outcome) {
             return outcome;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_under_way_at_the_beginning_counts_for_the_rate() {
+        let (from, second) = (Instant::now() - Duration::from_secs(1), Duration::from_secs(1));
+        let clock = Clock { from, until: from + 9 * second };
+        let mut outcome = Outcome::new();
+        assert!(clock.count(from - second, &mut outcome));
+        assert_eq!((outcome.completed, outcome.latencies.count()), (1, 0));
+        assert_eq!(outcome.rate(), 1.0 / 9.0);
+        assert!(clock.count(from, &mut outcome));
+        assert_eq!((outcome.completed, outcome.latencies.count()), (2, 1));
+    }
+
+    #[test]
+    fn an_operation_longer_than_the_window_has_a_rate_too() {
+        let (from, second) = (Instant::now() - Duration::from_secs(4), Duration::from_secs(1));
+        let clock = Clock { from, until: from + second };
+        let mut outcome = Outcome::new();
+        assert!(!clock.count(from, &mut outcome));
+        assert_eq!(outcome.completed, 0);
+        assert!((0.2..=0.25).contains(&outcome.rate()));
     }
 }

@@ -13,14 +13,18 @@ mod args;
 mod bare;
 mod databases;
 mod engine;
+mod events;
 mod histogram;
 mod http;
 mod labour;
 mod load;
+mod outbox;
 mod people;
+mod poster;
 mod raw;
 mod raw_postgres;
 mod raw_sqlite;
+mod receiver;
 mod report;
 mod scenarios;
 mod seed;
@@ -54,6 +58,10 @@ async fn main() -> ExitCode {
             bare::serve(listen, &body_file, signs).await.map(|()| true)
         }
         Ok(Command::Labour { work, threads, window }) => labour::work(work, threads, window).map(|()| true),
+        Ok(Command::Receive { listen }) => receiver::serve(listen).await.map(|()| true),
+        Ok(Command::Post { to, body_file, window }) => {
+            poster::work(to, &body_file, window).await.map(|()| true)
+        }
         Ok(Command::Run(options)) => run_until_stopped(&options).await,
         Err(error) => Err(error),
     };

@@ -12,8 +12,9 @@ use futures_util::future::join_all;
 use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::{DbError, Result};
+use crate::number;
 use crate::postgres::Postgres;
-use crate::tx::{Statement, Tx};
+use crate::tx::{Numbered, Statement, Tx};
 use crate::value::Value;
 
 /// Transactions that share one commit at most, so that the first does not wait for ever.
@@ -29,7 +30,8 @@ pub(crate) struct Batches {
 
 struct Job {
     statements: Vec<Statement>,
-    done: oneshot::Sender<Result<()>>,
+    numbered: Vec<Numbered>,
+    done: oneshot::Sender<Result<Option<i64>>>,
 }
 
 /// A statement and its parameters, as they are sent.
@@ -48,57 +50,83 @@ impl Batches {
     }
 }
 
-/// Runs statements in one transaction, together with others that wait.
-pub(crate) async fn write(postgres: &Arc<Postgres>, statements: Vec<Statement>) -> Result<()> {
+/// Runs statements in one transaction, together with others that wait. Tells the highest number given.
+pub(crate) async fn write(
+    postgres: &Arc<Postgres>,
+    numbering: &'static str,
+    statements: Vec<Statement>,
+    numbered: Vec<Numbered>,
+) -> Result<Option<i64>> {
     let (done, answer) = oneshot::channel();
-    let job = Job { statements, done };
+    let job = Job { statements, numbered, done };
     postgres.batches.waiting.lock().unwrap_or_else(PoisonError::into_inner).push(job);
     // In a task of its own: a caller who goes away must not take the others along.
-    tokio::spawn(run_waiting(postgres.clone()));
+    tokio::spawn(run_waiting(postgres.clone(), numbering));
     answer.await.map_err(DbError::failed)?
 }
 
 /// Takes all that wait when its turn comes, which may be nothing any more.
-async fn run_waiting(postgres: Arc<Postgres>) {
+async fn run_waiting(postgres: Arc<Postgres>, numbering: &'static str) {
     let Ok(_place) = postgres.batches.places.acquire().await else { return };
     let jobs = match postgres.batches.take() {
         jobs if jobs.len() < 2 => jobs,
-        jobs => together(&postgres, jobs).await,
+        jobs => together(&postgres, numbering, jobs).await,
     };
-    join_all(jobs.into_iter().map(|job| alone(&postgres, job))).await;
+    join_all(jobs.into_iter().map(|job| alone(&postgres, numbering, job))).await;
 }
 
 /// Runs jobs as one transaction. Those it returns have to run by themselves.
-async fn together(postgres: &Postgres, jobs: Vec<Job>) -> Vec<Job> {
-    match commit(postgres, &jobs).await.map_err(Arc::new) {
+async fn together(postgres: &Postgres, numbering: &str, jobs: Vec<Job>) -> Vec<Job> {
+    match commit(postgres, numbering, &jobs).await.map_err(Arc::new) {
         Ok(Err(_)) => return jobs,
-        Ok(Ok(())) => answer(jobs, || Ok(())),
+        Ok(Ok(numbers)) => {
+            for (job, number) in jobs.into_iter().zip(numbers) {
+                let _ = job.done.send(Ok(number));
+            }
+        }
         // It may have been committed or not, so nothing of it may run again.
-        Err(reason) => answer(jobs, || Err(DbError::unavailable(reason.clone()))),
+        Err(reason) => {
+            for job in jobs {
+                let _ = job.done.send(Err(DbError::unavailable(reason.clone())));
+            }
+        }
     }
     Vec::new()
 }
 
-async fn alone(postgres: &Postgres, job: Job) {
+async fn alone(postgres: &Postgres, numbering: &str, job: Job) {
     let jobs = [job];
-    let outcome = commit(postgres, &jobs).await.flatten();
+    let outcome = commit(postgres, numbering, &jobs).await.flatten();
     let [job] = jobs;
-    let _ = job.done.send(outcome);
+    let _ = job.done.send(outcome.map(|numbers| numbers.into_iter().next().flatten()));
 }
 
-fn answer(jobs: Vec<Job>, outcome: impl Fn() -> Result<()>) {
-    for job in jobs {
-        let _ = job.done.send(outcome());
-    }
-}
-
-async fn commit(postgres: &Postgres, jobs: &[Job]) -> Result<Result<()>> {
+/// Runs jobs and commits, in one round trip. The inner result has the highest number each of them was given.
+async fn commit(postgres: &Postgres, numbering: &str, jobs: &[Job]) -> Result<Result<Vec<Option<i64>>>> {
+    let tx = Tx::postgres_transaction(postgres.connection().await?);
     let statements = merged(jobs.iter().flat_map(|job| &job.statements));
-    Tx::postgres_transaction(postgres.connection().await?).run_and_commit(&statements).await
+    let mut rows: Vec<(usize, &Numbered)> = jobs
+        .iter()
+        .enumerate()
+        .flat_map(|(job, all)| all.numbered.iter().map(move |row| (job, row)))
+        .collect();
+    // Two batches that take the same series take them in the same order.
+    rows.sort_by(|(_, left), (_, right)| left.series.cmp(&right.series));
+    let counted = number::statements(numbering, &rows.iter().map(|(_, row)| *row).collect::<Vec<_>>())?;
+    let highest = match tx.run_and_commit(&statements, &counted).await? {
+        Ok(highest) => highest,
+        Err(error) => return Ok(Err(error)),
+    };
+    let given = counted.iter().zip(highest).flat_map(|(counted, highest)| counted.numbers(highest));
+    let mut numbers = vec![None; jobs.len()];
+    for ((job, _), number) in rows.iter().zip(given) {
+        numbers[*job] = numbers[*job].max(Some(number));
+    }
+    Ok(Ok(numbers))
 }
 
 /// The statements in the order in which their texts come first, rows with the same text together.
-fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec<Sent<'a>> {
+pub(crate) fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec<Sent<'a>> {
     let mut groups: Vec<(&str, Vec<&[Value]>)> = Vec::new();
     for (sql, row) in statements {
         match groups.iter_mut().find(|(text, _)| text == sql) {

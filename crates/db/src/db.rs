@@ -10,12 +10,12 @@ use std::task::{Context, Poll, Waker};
 use latchkey_base::{Error, Result};
 use tokio::sync::oneshot;
 
-use crate::batch;
 use crate::error::DbError;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::{Sqlite, Verdict};
-use crate::tx::{Body, Statement, Tx};
+use crate::tx::{Body, Numbered, Statement, Tx};
+use crate::{batch, number};
 
 /// Where the data lies.
 #[derive(Clone, Debug, PartialEq)]
@@ -51,13 +51,18 @@ pub struct Options {
     /// SQLite only: the statements the writer runs before each commit, once for all transactions that
     /// share it, to bring search indexes up to date. PostgreSQL's follow by themselves.
     pub before_commit: &'static str,
+    /// Takes `$2` numbers of the series `$1` and returns the highest; see [`Tx::append`].
+    pub numbering: &'static str,
 }
 
 const PANICKED: &str = "the transaction panicked";
 
 /// An open database. Cheap to clone.
 #[derive(Clone)]
-pub struct Db(Engine);
+pub struct Db {
+    engine: Engine,
+    numbering: &'static str,
+}
 
 #[derive(Clone)]
 enum Engine {
@@ -68,15 +73,16 @@ enum Engine {
 impl Db {
     /// Opens the database; a missing SQLite file is made.
     pub fn open(options: &Options) -> Result<Db, DbError> {
-        Ok(Db(match &options.location {
+        let engine = match &options.location {
             Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, options.before_commit)?),
             Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options.connections)?),
-        }))
+        };
+        Ok(Db { engine, numbering: options.numbering })
     }
 
     /// The engine's name, for people.
     pub fn engine(&self) -> &'static str {
-        match self.0 {
+        match self.engine {
             Engine::Sqlite(_) => "SQLite",
             Engine::Postgres(_) => "PostgreSQL",
         }
@@ -93,7 +99,7 @@ impl Db {
     }
 
     async fn reader(&self, long: bool) -> Result<Tx, DbError> {
-        match &self.0 {
+        match &self.engine {
             Engine::Sqlite(sqlite) if long => {
                 let place = sqlite.long_place().await?;
                 Tx::sqlite_reader(sqlite.clone(), Some(place))
@@ -113,28 +119,63 @@ impl Db {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
     {
-        match &self.0 {
-            Engine::Sqlite(sqlite) => write_sqlite(sqlite, body).await,
+        self.write_numbered(body).await.map(|(value, _)| value)
+    }
+
+    /// The same, and tells the highest number that a row it appended was given.
+    pub async fn write_numbered<T, F>(&self, body: F) -> Result<(T, Option<i64>)>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+    {
+        let numbering = self.numbering;
+        match &self.engine {
+            Engine::Sqlite(sqlite) => write_sqlite(sqlite, numbering, body).await,
             Engine::Postgres(postgres) => {
                 let mut tx = Tx::postgres_transaction(postgres.connection().await?);
-                let outcome = unless_it_panics(async { body(&mut tx).await }).await;
-                let outcome = outcome.and_then(|value| tx.check().map(|()| value));
-                let ended = tx.finish(outcome.is_ok()).await;
-                let value = outcome?;
-                ended?;
-                Ok(value)
+                let done = unless_it_panics(async {
+                    let value = body(&mut tx).await?;
+                    tx.check()?;
+                    Ok(value)
+                });
+                match done.await {
+                    Ok(value) => {
+                        let rows = tx.take_numbered();
+                        let counted = number::statements(numbering, &rows.iter().collect::<Vec<_>>())?;
+                        let highest = tx.run_and_commit(&[], &counted).await??;
+                        Ok((value, highest.last().copied()))
+                    }
+                    Err(error) => {
+                        // What failed is worth telling, not that it could not be undone politely.
+                        let _ = tx.roll_back().await;
+                        Err(error)
+                    }
+                }
             }
         }
     }
 
-    /// Runs statements in one transaction; on PostgreSQL in one round trip, which transactions that wait
-    /// at the same time share. Statements with the same text run together, the others in their order.
-    pub async fn write_all(&self, statements: Vec<Statement>) -> Result<()> {
-        match &self.0 {
+    /// Runs statements in one transaction; on PostgreSQL together with transactions that wait at the same
+    /// time. Statements with the same text run together, the others in their order, numbered rows last.
+    /// Tells the highest number given.
+    pub async fn write_all(
+        &self,
+        statements: Vec<Statement>,
+        numbered: Vec<Numbered>,
+    ) -> Result<Option<i64>> {
+        match &self.engine {
             Engine::Sqlite(_) => {
-                self.write(move |tx| Box::pin(async move { Ok(tx.run_many(statements).await?) })).await
+                let written = self.write_numbered(move |tx| {
+                    Box::pin(async move {
+                        numbered.into_iter().for_each(|row| tx.append(row));
+                        Ok(tx.run_many(statements).await?)
+                    })
+                });
+                written.await.map(|((), last)| last)
             }
-            Engine::Postgres(postgres) => Ok(batch::write(postgres, statements).await?),
+            Engine::Postgres(postgres) => {
+                Ok(batch::write(postgres, self.numbering, statements, numbered).await?)
+            }
         }
     }
 
@@ -144,7 +185,7 @@ impl Db {
     }
 }
 
-async fn write_sqlite<T, F>(sqlite: &Sqlite, body: F) -> Result<T>
+async fn write_sqlite<T, F>(sqlite: &Sqlite, numbering: &'static str, body: F) -> Result<(T, Option<i64>)>
 where
     T: Send + 'static,
     F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
@@ -154,7 +195,14 @@ where
         let outcome = match begun {
             // The caller has gone: it was told nothing, or that it took too long, and may try again.
             Ok(_) if sender.is_closed() => Err(Error::internal("the caller has gone")),
-            Ok(tx) => poll_once(body(tx)).and_then(|value| tx.check().map(|()| value)),
+            Ok(tx) => poll_once(Box::pin(async move {
+                let value = body(tx).await?;
+                tx.check()?;
+                let rows = tx.number(numbering).await?;
+                let last = rows.last().map(|(_, number)| *number);
+                tx.run_many(rows.into_iter().map(|(row, _)| row).collect()).await?;
+                Ok((value, last))
+            })),
             Err(reason) => Err(DbError::unavailable(reason).into()),
         };
         let keep = outcome.is_ok();

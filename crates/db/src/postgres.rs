@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
-use futures_util::future::{join, join_all};
+use futures_util::future::{join_all, join3};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::NoTls;
@@ -14,6 +14,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::batch::{Batches, Sent};
 use crate::error::{DbError, Result};
+use crate::number::Counted;
 use crate::row::{Read, Row};
 use crate::value::Value;
 
@@ -130,15 +131,29 @@ pub(crate) async fn run_statements(client: &Object, statements: &[Sent<'_>]) -> 
     first_error(join_all(sent(client, &prepared, statements)).await)
 }
 
-/// Runs statements and commits, in one round trip. The outer result tells whether the transaction has
-/// ended, the inner one whether it was committed: after a failed statement PostgreSQL answers the
-/// commit by rolling back.
-pub(crate) async fn run_and_commit(client: &Object, statements: &[Sent<'_>]) -> Result<Result<()>> {
-    let prepared = prepare_all(client, statements).await?;
-    let all = join_all(sent(client, &prepared, statements));
-    let (outcomes, committed) = join(all, client.batch_execute("COMMIT")).await;
+/// Runs statements, takes numbers and commits, in one round trip. The outer result tells whether the
+/// transaction has ended, the inner one whether it was committed: after a failed statement PostgreSQL answers
+/// the commit by rolling back.
+pub(crate) async fn run_and_commit(
+    client: &Object,
+    statements: &[Sent<'_>],
+    counted: &[Counted<'_>],
+) -> Result<Result<Vec<i64>>> {
+    let plain = prepare_all(client, statements).await?;
+    let mut counting = Vec::with_capacity(counted.len());
+    for counted in counted {
+        counting.push(prepared(client, &counted.sql).await?);
+    }
+    let all = join_all(sent(client, &plain, statements));
+    let numbers = join_all(counting.iter().zip(counted).map(|(statement, counted)| async move {
+        let rows = client.query(statement, &as_sql(counted.params())).await?;
+        let first = rows.first().ok_or_else(|| DbError::failed("a series has no number"))?;
+        Ok(first.try_get(0)?)
+    }));
+    // They are polled in this order, so they are sent in it.
+    let (outcomes, numbers, committed) = join3(all, numbers, client.batch_execute("COMMIT")).await;
     committed?;
-    Ok(first_error(outcomes))
+    Ok(first_error(outcomes).and_then(|()| numbers.into_iter().collect()))
 }
 
 /// All are prepared before the first is sent: one that waits for that would be overtaken by those that

@@ -190,7 +190,7 @@ fn commit(connection: &Connection, before: &[&str]) -> Result<(), Arc<DbError>> 
 fn run(tx: &mut Tx, job: Job, begun: &Result<(), Arc<DbError>>) -> Verdict {
     let begun = begun.clone().and_then(|()| execute(tx.writer(), "SAVEPOINT job"));
     let is_begun = begun.is_ok();
-    tx.failed = false;
+    tx.reset();
     let verdict = catch_unwind(AssertUnwindSafe(|| job(begun.map(|()| &mut *tx))))
         // The caller sees its channel closed and answers an internal error.
         .unwrap_or_else(|_| Verdict { keep: false, acknowledge: Box::new(|_| ()) });

@@ -8,9 +8,10 @@ use futures_util::future::join;
 use rusqlite::Connection;
 use tokio::sync::OwnedSemaphorePermit;
 
-use crate::batch::Sent;
+use crate::batch::{Sent, merged};
 use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
+use crate::number::Counted;
 use crate::row::Read;
 use crate::sample::Sample;
 use crate::sqlite::Sqlite;
@@ -23,12 +24,24 @@ pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + S
 /// A statement and its parameters.
 pub type Statement = (&'static str, Vec<Value>);
 
+/// A row that gets the next number of its series when the transaction is committed. The number is bound
+/// behind the other parameters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Numbered {
+    /// What is counted, such as the events of a tenant. A transaction adds to one series only.
+    pub series: String,
+    /// How the row is written.
+    pub statement: Statement,
+}
+
 /// A connection that statements run on.
 pub struct Tx {
     inner: Inner,
     /// A statement failed. PostgreSQL refuses all others then and undoes the transaction, so SQLite
     /// has to as well.
     pub(crate) failed: bool,
+    /// Rows that wait for their numbers.
+    numbered: Vec<Numbered>,
 }
 
 enum Inner {
@@ -83,7 +96,7 @@ impl Tx {
     }
 
     fn new(inner: Inner) -> Tx {
-        Tx { inner, failed: false }
+        Tx { inner, failed: false, numbered: Vec::new() }
     }
 
     /// The writer's connection, for the writer thread.
@@ -175,8 +188,7 @@ impl Tx {
     /// Runs statements in their order; on PostgreSQL in one round trip.
     pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
         if let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner {
-            let sent: Vec<Sent<'_>> =
-                statements.iter().map(|(sql, params)| ((*sql).into(), params.iter().collect())).collect();
+            let sent: Vec<Sent<'_>> = statements.iter().map(as_sent).collect();
             let outcome = begun(client, state, postgres::run_statements(client, &sent)).await;
             self.failed |= outcome.is_err();
             return outcome;
@@ -187,11 +199,66 @@ impl Tx {
         Ok(())
     }
 
-    /// Begins, runs statements and commits, all in one round trip. The outer result tells whether the
-    /// transaction has ended, the inner one whether it was committed.
-    pub(crate) async fn run_and_commit(mut self, statements: &[Sent<'_>]) -> Result<Result<()>> {
+    /// Runs statements whose order does not matter, such as rows for one table; on PostgreSQL those with the
+    /// same text go in one.
+    pub async fn run_rows(&mut self, statements: Vec<Statement>) -> Result<()> {
+        let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else {
+            return self.run_many(statements).await;
+        };
+        let sent = merged(statements.iter());
+        let outcome = begun(client, state, postgres::run_statements(client, &sent)).await;
+        self.failed |= outcome.is_err();
+        outcome
+    }
+
+    /// Adds a row that gets its number when everything else is done. Whoever takes a number holds the series
+    /// until the commit, so it is taken last: numbers then have no gaps, and the order of the commits.
+    pub fn append(&mut self, row: Numbered) {
+        self.numbered.push(row);
+    }
+
+    /// Forgets the rows of a transaction that ran here before.
+    pub(crate) fn reset(&mut self) {
+        self.failed = false;
+        self.numbered.clear();
+    }
+
+    /// The rows that wait for their numbers.
+    pub(crate) fn take_numbered(&mut self) -> Vec<Numbered> {
+        std::mem::take(&mut self.numbered)
+    }
+
+    /// Gives the rows that wait their numbers; on SQLite, where a statement costs no round trip.
+    pub(crate) async fn number(&mut self, numbering: &str) -> Result<Vec<(Statement, i64)>> {
+        let rows = self.take_numbered();
+        let mut numbered = Vec::with_capacity(rows.len());
+        for series in rows.chunk_by(|left, right| left.series == right.series) {
+            let count = i64::try_from(series.len()).map_err(DbError::failed)?;
+            let params = [series[0].series.as_str().into(), count.into()];
+            let highest = self.query(numbering.to_owned(), &params, |row| row.int(0)).await?;
+            let highest = *highest.first().ok_or_else(|| DbError::failed("a series has no number"))?;
+            for (number, row) in (highest - count + 1..).zip(series) {
+                let (sql, mut params) = row.statement.clone();
+                params.push(number.into());
+                numbered.push(((sql, params), number));
+            }
+        }
+        Ok(numbered)
+    }
+
+    /// Runs the last statements of a transaction on PostgreSQL, then those that take numbers, and commits, all
+    /// in one round trip. The outer result tells whether the transaction has ended, the inner one whether it
+    /// was committed, with the highest number each has taken.
+    pub(crate) async fn run_and_commit(
+        mut self,
+        statements: &[Sent<'_>],
+        counted: &[Counted<'_>],
+    ) -> Result<Result<Vec<i64>>> {
         let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else { return Err(gone()) };
-        let committed = begun(client, state, postgres::run_and_commit(client, statements)).await?;
+        if statements.is_empty() && counted.is_empty() && state.phase == Phase::Beginning {
+            return Ok(Ok(Vec::new()));
+        }
+        let committed = begun(client, state, postgres::run_and_commit(client, statements, counted)).await?;
         state.phase = Phase::Single;
         Ok(committed)
     }
@@ -297,13 +364,13 @@ impl Tx {
         }
     }
 
-    /// Ends a PostgreSQL transaction.
-    pub(crate) async fn finish(mut self, keep: bool) -> Result<()> {
+    /// Undoes a PostgreSQL transaction.
+    pub(crate) async fn roll_back(mut self) -> Result<()> {
         if let Inner::Postgres { client, state, .. } = &mut self.inner
             && state.phase == Phase::Open
         {
             let open = client.as_ref().ok_or_else(gone)?;
-            open.batch_execute(if keep { "COMMIT" } else { "ROLLBACK" }).await?;
+            open.batch_execute("ROLLBACK").await?;
             state.phase = Phase::Single;
         }
         Ok(())
@@ -330,6 +397,11 @@ impl Drop for Tx {
             }
         }
     }
+}
+
+/// A statement as it is sent.
+fn as_sent((sql, params): &Statement) -> Sent<'_> {
+    ((*sql).into(), params.iter().collect())
 }
 
 /// Awaits a PostgreSQL statement; sends `BEGIN` ahead of the first one in the same round trip.

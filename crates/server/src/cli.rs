@@ -3,6 +3,8 @@
 //! Flags of settings come from the list in `config/settings.rs` and are the same for every command,
 //! because every command reads the same configuration.
 
+mod webhooks;
+
 use clap::{Arg, ArgAction, Command};
 
 use crate::config::{SETTINGS, Setting};
@@ -16,6 +18,7 @@ Examples:
   latchkey instances create --environment production --frontend-api clerk.example.com
   latchkey settings set session.lifetime_seconds=86400 sign_up.mode=restricted
   latchkey signing-keys rotate                     a new key for tokens; the old one fades out
+  latchkey webhooks create http://localhost:3000/hook   send events there, signed
   latchkey config > latchkey.toml                  a file with every setting, to be changed
 
 Settings come from ./latchkey.toml (or --config), then from the environment, then from flags; the
@@ -59,6 +62,7 @@ pub(crate) fn command() -> Command {
         .subcommand(instances())
         .subcommand(settings())
         .subcommand(signing_keys())
+        .subcommand(webhooks::command())
         .subcommand(
             Command::new("migrate")
                 .about("Bring the database's schema up to date")

@@ -6,8 +6,11 @@ mod migrate;
 mod serve;
 mod settings;
 mod signing_keys;
+mod webhook_deliveries;
+mod webhooks;
 
 use clap::ArgMatches;
+use latchkey_outbound::client::{Client, Options};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
@@ -33,6 +36,10 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             Some(("list", own)) => wait(signing_keys::list(&configure(own)?, own)),
             Some(("rotate", own)) => wait(signing_keys::rotate(&configure(own)?, own)),
             _ => Ok(()),
+        },
+        Some(("webhooks", group)) => match group.subcommand() {
+            Some((name, own)) => wait(webhooks::run(name, &configure(own)?, own)),
+            None => Ok(()),
         },
         Some(("migrate", own)) => wait(migrate::run(&configure(own)?)),
         Some(("openapi", own)) => {
@@ -67,6 +74,16 @@ fn configure(line: &ArgMatches) -> Result<Config, Failure> {
 fn wait(work: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(no_runtime)?.block_on(work)
+}
+
+/// What sends requests to addresses other people chose.
+fn outbound() -> Result<Client, Failure> {
+    Client::new(Options::default()).map_err(|failure| {
+        Failure::new(
+            format!("No requests can be sent from here: {failure}"),
+            "Install the certificates of the operating system (the package ca-certificates).",
+        )
+    })
 }
 
 fn no_runtime(error: std::io::Error) -> Failure {

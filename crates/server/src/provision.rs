@@ -11,7 +11,7 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Result, Time};
-use latchkey_db::{Db, Options, Tx};
+use latchkey_db::{Db, Location, Options, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
 
@@ -44,6 +44,7 @@ impl Storage {
             location: config.database.clone(),
             connections: config.database_connections,
             before_commit: migrations::BEFORE_COMMIT,
+            numbering: latchkey_app::outbox::NUMBERING,
         };
         let db = Db::open(&options).map_err(|error| unusable(&chain(&error)))?;
         let applied = db.migrate(migrations::ALL).await.map_err(|error| {
@@ -51,6 +52,18 @@ impl Storage {
         })?;
         let instances = store::list(&mut db.read().await?).await?;
         Ok(Storage { db, instances, applied })
+    }
+
+    /// The same for commands that make no sense without a server that has run: a mistyped folder gets no
+    /// empty database.
+    pub(crate) async fn existing(config: &Config) -> Result<Storage, Failure> {
+        match &config.database {
+            Location::Sqlite(path) if !path.exists() => Err(Failure::new(
+                format!("There is no database at {}.", path.display()),
+                "Say where it is with --data-dir or --database, or start the server once: `latchkey serve`.",
+            )),
+            _ => Storage::open(config).await,
+        }
     }
 
     /// The oldest development instance.

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests, and so are their helpers")]
 
 mod support;
+mod webhooks;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -26,7 +27,8 @@ fn the_first_start_prints_what_an_app_needs_and_the_second_shows_the_same() {
     let frontend = format!("http://localhost:{}", first.frontend.port());
     assert_eq!(first.announced("frontend url"), frontend);
     assert_eq!(first.announced("sign-in page"), format!("{frontend}/sign-in"));
-    assert_eq!(first.announced("inbox"), format!("http://{}/dev/inbox", first.address));
+    let inbox = format!("http://{}/dev/inbox#inbox_", first.address);
+    assert!(first.announced("inbox").starts_with(&inbox), "{}", first.announced("inbox"));
     assert_eq!(status(&first.get_frontend("/healthz", "localhost")), 200);
     assert_eq!(first.announced("rate limits"), "");
     assert_eq!(first.status("/v1/jwks", &key), 200);
@@ -217,6 +219,20 @@ fn settings_are_changed_while_the_server_runs() {
     child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 3}}"#).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!(get("username"), json!({"min_length": 3, "max_length": 64}));
+}
+
+#[test]
+fn reading_commands_make_no_database_where_there_is_none() {
+    let home = Home::new();
+    let elsewhere = format!("sqlite:{}", home.path("elsewhere/latchkey.db").display());
+    for command in
+        [&["settings", "get"][..], &["signing-keys", "list"], &["webhooks", "list"], &["instances", "list"]]
+    {
+        let refused = home.run(&[command, &["--database", &elsewhere]].concat());
+        assert_eq!(refused.status.code(), Some(1), "{command:?}");
+        assert!(text(&refused.stderr).contains("There is no database at"), "{}", text(&refused.stderr));
+    }
+    assert!(!home.path("elsewhere").exists());
 }
 
 #[test]

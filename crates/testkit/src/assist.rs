@@ -1,11 +1,20 @@
 //! Short ways to what many tests do: make a user, look at the events, read a table.
 
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
 use axum::body::Body;
 use axum::http::Request;
+use latchkey_app::bell::Bell;
+use latchkey_app::jobs;
+use latchkey_app::jobs::deliver::Courier;
+use latchkey_app::jobs::post::Post;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::settings::Settings;
 use latchkey_base::time::Clock;
 use latchkey_db::Value as Param;
+use latchkey_outbound::client::{Client, Options};
 use serde_json::{Value, json};
 
 use crate::server::{Answer, Tenant, TestServer};
@@ -83,12 +92,17 @@ impl TestServer {
     pub async fn events(&self) -> Vec<EventRow> {
         let mut tx = self.db().read().await.unwrap();
         let sql =
-            "SELECT id, kind, subject_id, data FROM events WHERE instance_id = $1 ORDER BY created_at, id";
+            "SELECT id, kind, subject_id, data, data_sealed FROM events WHERE instance_id = $1 ORDER BY seq";
         let read = |row: &latchkey_db::Row<'_>| {
-            let data = serde_json::from_str(row.str(3)?).unwrap();
-            Ok(EventRow { id: row.text(0)?, kind: row.text(1)?, subject: row.text(2)?, data })
+            let sealed = row.maybe_bytes(4)?;
+            Ok((row.text(0)?, row.text(1)?, row.text(2)?, row.text(3)?, sealed))
         };
-        tx.all(&[sql], &[(&self.tenant.id).into()], read).await.unwrap()
+        let rows = tx.all(&[sql], &[(&self.tenant.id).into()], read).await.unwrap();
+        let open = |(id, kind, subject, data, sealed): (String, String, String, String, Option<Vec<u8>>)| {
+            let data = sealed.map_or(data.into_bytes(), |sealed| self.master().open(&id, &sealed).unwrap());
+            EventRow { data: serde_json::from_slice(&data).unwrap(), id, kind, subject }
+        };
+        rows.into_iter().map(open).collect()
     }
 
     /// The messages in the inbox of the development instance, newest first.
@@ -99,6 +113,30 @@ impl TestServer {
     /// Does what the server does in the background now and then.
     pub async fn run_jobs(&self) {
         latchkey_app::jobs::run_once(self.db(), self.clock.now()).await.unwrap();
+    }
+
+    /// Something that sends messages of this server, with an authority to trust.
+    pub fn post_office(&self, extra_roots: Option<PathBuf>) -> Arc<Post> {
+        Arc::new(Post::new(&self.jobs_with(Options::default()), extra_roots).unwrap())
+    }
+
+    /// Something that sends events of this server to endpoints, with requests that leave in this way.
+    pub fn courier(&self, outbound: Options) -> Courier {
+        Courier::new(&self.jobs_with(outbound))
+    }
+
+    /// What the jobs of this server are made of.
+    pub fn jobs_with(&self, outbound: Options) -> jobs::Parts {
+        jobs::Parts {
+            db: self.db().clone(),
+            clock: self.clock.clone(),
+            rng: self.rng(),
+            master: self.master.clone(),
+            bell: Bell::default(),
+            outbound: Client::new(outbound).unwrap(),
+            counts: self.counts.clone(),
+            answer_timeout: Duration::from_millis(500),
+        }
     }
 
     /// Runs a statement on the database, behind the server's back.

@@ -65,6 +65,7 @@ fn open(location: &Location) -> Db {
         location: location.clone(),
         connections: 4,
         before_commit: migrations::BEFORE_COMMIT,
+        numbering: latchkey_app::outbox::NUMBERING,
     })
     .unwrap()
 }

@@ -13,6 +13,7 @@ mod checker;
 mod database;
 mod person;
 mod presence;
+mod receiver;
 mod schema;
 mod server;
 
@@ -20,5 +21,6 @@ pub use assist::EventRow;
 pub use browser::{Browser, escape};
 pub use person::{PICTURE, Person};
 pub use presence::{APP_ORIGIN, SignedIn};
+pub use receiver::{Arrival, Reaction, Receiver};
 pub use schema::{Table, tables};
 pub use server::{Answer, Tenant, TestServer};

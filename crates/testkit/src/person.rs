@@ -33,6 +33,10 @@ pub struct Person {
     pub trusted_device: String,
     /// A picture.
     pub image: String,
+    /// A webhook endpoint of the instance, which is disabled.
+    pub webhook_endpoint: String,
+    /// An event that was not delivered there.
+    pub event: String,
     /// A JWT template of the instance.
     pub jwt_template: String,
     /// The name of that template.
@@ -62,6 +66,15 @@ pub struct Person {
 }
 
 impl TestServer {
+    /// A template that can be reverted, and a variant of it.
+    async fn change_templates(&self, tenant: &Tenant) {
+        let path = "/v1/templates/email/verification_code";
+        let name = json!({"name": "Code"});
+        self.call(Some(tenant), "PUT", path, Some(name)).await.ok();
+        let body = json!({"subject": "{{otp_code}} ist Ihr Code", "body": "<p>{{otp_code}}</p>"});
+        self.call(Some(tenant), "PUT", &format!("{path}/locales/de"), Some(body)).await.ok();
+    }
+
     /// Makes a user who has one of everything. `number` tells them from others of the same instance.
     pub async fn person(&self, tenant: &Tenant, number: u32) -> Person {
         let (password, backup_code) = (format!("correct horse {number}"), format!("backup-{number:04}"));
@@ -89,6 +102,8 @@ impl TestServer {
         let template_name = format!("template-{number}");
         let template = json!({"name": template_name, "claims": {"role": "user"}});
         let template = self.call(Some(tenant), "POST", "/v1/jwt_templates", Some(template)).await.ok();
+        let (webhook_endpoint, event) = self.failed_delivery(tenant, &user).await;
+        self.change_templates(tenant).await;
         let sign_up = self.begin_sign_up(tenant).await;
         let wallet = text(&made["web3_wallets"][0]["id"]);
         let token = json!({"user_id": user});
@@ -107,6 +122,8 @@ impl TestServer {
             external_account,
             trusted_device,
             image,
+            webhook_endpoint,
+            event,
             jwt_template: text(&template["id"]),
             jwt_template_name: template_name,
             presence,
@@ -121,6 +138,36 @@ impl TestServer {
             totp_secret,
             backup_code,
         }
+    }
+
+    /// An event about a user that failed at an endpoint, which all people of an instance share.
+    async fn failed_delivery(&self, tenant: &Tenant, user: &str) -> (String, String) {
+        // It may be there already.
+        self.call(Some(tenant), "POST", "/v1/webhooks/svix", None).await;
+        let list = self.call(Some(tenant), "GET", "/v1/webhooks/endpoints", None).await.ok();
+        let endpoint = match list["data"][0]["id"].as_str() {
+            Some(id) => id.to_owned(),
+            None => {
+                let address =
+                    if tenant.id == self.tenant.id { "http://127.0.0.1:9/" } else { "https://example.com/" };
+                let body = json!({ "url": address, "disabled": true });
+                text(&self.call(Some(tenant), "POST", "/v1/webhooks/endpoints", Some(body)).await.ok()["id"])
+            }
+        };
+        let sql = "SELECT id FROM events WHERE instance_id = $1 AND subject_id = $2 ORDER BY seq LIMIT 1";
+        let params = [(&tenant.id).into(), user.into()];
+        let mut tx = self.db().read().await.unwrap();
+        let event = tx.maybe(&[sql], &params, |row| row.text(0)).await.unwrap().unwrap();
+        drop(tx);
+        self.run_sql(
+            "INSERT INTO webhook_deliveries (instance_id, endpoint_id, seq, event_id, kind, subject_id, status, \
+             attempts, next_at, log, created_at, updated_at) \
+             SELECT instance_id, $2, seq, id, kind, subject_id, 'failed', 1, NULL, '[]', created_at, created_at \
+             FROM events WHERE instance_id = $1 AND id = $3",
+            vec![(&tenant.id).into(), endpoint.as_str().into(), event.as_str().into()],
+        )
+        .await;
+        (endpoint, event)
     }
 
     async fn begin_sign_up(&self, tenant: &Tenant) -> String {

@@ -1,5 +1,7 @@
 //! Somebody who is signed in, with all the secrets that browsers and backends keep of it.
 
+use std::sync::Arc;
+
 use latchkey_app::cx::Act;
 use latchkey_app::frontend::site::url_of;
 use latchkey_app::keyring::Signer;
@@ -99,7 +101,10 @@ impl TestServer {
             master: self.master.clone(),
             client_ip: "192.0.2.1".to_owned(),
             user_agent: "test".to_owned(),
+            languages: String::new(),
             test_mode: false,
+            settings: Arc::default(),
+            api_url: "http://latchkey.test".into(),
         }
     }
 

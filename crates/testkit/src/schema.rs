@@ -25,6 +25,8 @@ pub fn tables() -> Vec<Table> {
     for line in migrations::ALL.iter().flat_map(|migration| migration.common.lines()) {
         if let Some(rest) = line.strip_prefix("CREATE TABLE ") {
             let name = rest.split([' ', '(']).next().unwrap_or_default().to_owned();
+            // Made anew by a later step.
+            tables.retain(|table| table.name != name);
             tables.push(Table { name, texts: Vec::new(), bytes: Vec::new() });
         }
         let mut words = line.split_whitespace();

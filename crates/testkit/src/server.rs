@@ -6,6 +6,8 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::{HeaderMap, Request};
 use http_body_util::BodyExt;
+use latchkey_app::bell::Bell;
+use latchkey_app::jobs::Counts;
 use latchkey_app::limits::RateLimits;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::resources::instances::{keys, rules, store};
@@ -19,6 +21,7 @@ use latchkey_db::{Db, Location};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::rsa::SigningKey;
 use latchkey_jose::seal::MasterKey;
+use latchkey_outbound::client::{Client, Options};
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -44,6 +47,8 @@ pub struct TestServer {
     router: Router,
     pub(crate) frontend: Router,
     rng: Arc<dyn Rng>,
+    /// What the jobs of this server count, so that its metrics show it.
+    pub(crate) counts: Arc<Counts>,
     database: Database,
 }
 
@@ -112,6 +117,7 @@ impl TestServer {
         let clock = Arc::new(ManualClock::new(START));
         let rng: Arc<dyn Rng> = Arc::new(SeededRng::new(42));
         let master = Arc::new(MasterKey::from_bytes([7; 32]));
+        let counts = Arc::<Counts>::default();
         let tenant = make_tenant(&database.db, Environment::Development, settings, &*rng, &master).await;
         let other =
             make_tenant(&database.db, Environment::Production, Settings::default(), &*rng, &master).await;
@@ -127,12 +133,19 @@ impl TestServer {
             frontend_api: tenant.frontend_api.clone(),
             scripts_dir: None,
             slow_slots: 2,
+            bell: Bell::default(),
+            outbound: Client::new(Options::default()).unwrap(),
+            counts: counts.clone(),
         });
-        TestServer { clock, tenant, other, master, router, frontend, rng, database }
+        TestServer { clock, tenant, other, master, router, frontend, rng, counts, database }
     }
 
     pub(crate) async fn make_tenant(&self, environment: Environment, settings: Settings) -> Tenant {
         make_tenant(self.db(), environment, settings, &*self.rng, &self.master).await
+    }
+
+    pub(crate) fn master(&self) -> &MasterKey {
+        &self.master
     }
 
     pub(crate) fn rng(&self) -> Arc<dyn Rng> {

@@ -33,6 +33,8 @@ pub struct Operation {
     pub redirect: Option<u16>,
     /// Whether it answers without a credential.
     pub public: bool,
+    /// Whether a success is a 204 without a body.
+    pub nothing: bool,
 }
 
 /// A request body.
@@ -92,6 +94,12 @@ impl Operation {
     /// Answers a `T`.
     pub fn returns<T: JsonSchema>(&mut self) -> &mut Self {
         self.returns = Some(|generator| generator.subschema_for::<T>());
+        self
+    }
+
+    /// Answers 204, without a body.
+    pub fn returns_nothing(&mut self) -> &mut Self {
+        self.nothing = true;
         self
     }
 
@@ -199,6 +207,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
             errors: &[],
             redirect: None,
             public: false,
+            nothing: false,
         });
         self.operations.last_mut().unwrap()
     }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
@@ -18,6 +19,8 @@ use crate::metrics::{Series, render};
 use crate::reply::{self, Unwritten};
 
 const TRACE_HEADER: &str = "clerk-trace-id";
+/// The number of the last event that a request caused.
+const EVENT_HEADER: &str = "latchkey-event-seq";
 
 /// The edge of the server. One for the whole process.
 pub struct Edge {
@@ -32,6 +35,21 @@ pub struct Edge {
 /// Which operation a request is, for the extractors and handlers behind the edge.
 #[derive(Clone, Copy)]
 pub struct OperationIndex(pub usize);
+
+/// The number of the last event that a request caused, told by whoever wrote it.
+#[derive(Clone, Default)]
+pub struct Caused(Arc<AtomicI64>);
+
+impl Caused {
+    /// Numbers only grow, so the highest is the last.
+    pub fn set(&self, seq: i64) {
+        self.0.fetch_max(seq, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> Option<i64> {
+        Some(self.0.load(Ordering::Relaxed)).filter(|seq| *seq > 0)
+    }
+}
 
 impl Edge {
     /// An edge for these operations.
@@ -70,6 +88,8 @@ impl Edge {
         if let Some(index) = index {
             request.extensions_mut().insert(OperationIndex(index));
         }
+        let caused = Caused::default();
+        request.extensions_mut().insert(caused.clone());
         let is_read = [Method::GET, Method::HEAD].contains(request.method());
         let unknown =
             index.is_none().then(|| format!("{} {}", request.method(), beginning(request.uri().path())));
@@ -87,6 +107,9 @@ impl Edge {
         }
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);
+        }
+        if let Some(seq) = caused.get() {
+            response.headers_mut().insert(EVENT_HEADER, HeaderValue::from(seq));
         }
         let status = response.status().as_u16();
         let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);

@@ -122,6 +122,16 @@ impl<S: Send + Sync> FromRequestParts<S> for Path<String> {
     }
 }
 
+/// All parts of a path that has no ids.
+impl<S: Send + Sync> FromRequestParts<S> for Path<Vec<String>> {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Failure> {
+        let axum::extract::Path(texts) = raw::<S, Vec<String>>(parts, state).await?;
+        Ok(Path(texts))
+    }
+}
+
 impl<S: Send + Sync, A: Kind, B: Kind> FromRequestParts<S> for Path<(Id<A>, Id<B>)> {
     type Rejection = Failure;
 

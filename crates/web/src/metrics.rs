@@ -70,6 +70,24 @@ pub fn render<'a>(series: impl Iterator<Item = (&'a str, &'a Series)> + Clone) -
     out
 }
 
+/// What a single number is.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Only grows.
+    Counter,
+    /// Comes and goes.
+    Gauge,
+}
+
+/// Writes a single number with what it means.
+pub fn single(out: &mut String, kind: Kind, name: &str, help: &str, value: u64) {
+    let kind = match kind {
+        Kind::Counter => "counter",
+        Kind::Gauge => "gauge",
+    };
+    let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -155,7 +155,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
         None => json!({ "description": "Success" }),
     };
     if operation.redirect.is_none() || operation.returns.is_some() {
-        responses.insert("200".into(), success);
+        responses.insert(if operation.nothing { "204" } else { "200" }.into(), success);
     }
     if let Some(status) = operation.redirect {
         responses.insert(status.to_string(), json!({ "description": "Elsewhere" }));

@@ -69,6 +69,16 @@ impl Throttle {
     }
 }
 
+impl Throttle {
+    /// The whole seconds to wait where the limit is reached already; counts nothing.
+    pub async fn wait(&self, scope: &str, key: &str, limit: Limit, now: Time) -> Option<i64> {
+        let hash = self.hasher.hash_one((scope, key));
+        let shard = self.shards[hash as usize % SHARDS].lock().unwrap_or_else(PoisonError::into_inner);
+        let window = shard.windows.get(&hash).filter(|window| window.ends_at > now)?;
+        (window.count >= limit.requests).then(|| (window.ends_at.ms_since(now) + 999) / 1000)
+    }
+}
+
 impl Shard {
     fn has_room_for(&mut self, hash: u64, now: Time) -> bool {
         if self.windows.len() < WINDOWS_PER_SHARD || self.windows.contains_key(&hash) {
@@ -98,6 +108,9 @@ mod tests {
         assert_eq!(throttle.hit("a", "other", TWO, start).await, Ok(()));
         assert_eq!(throttle.hit("b", "k", TWO, start).await, Ok(()));
         assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(9_999)).await, Err(1));
+        assert_eq!(throttle.wait("a", "k", TWO, start.plus_ms(9_999)).await, Some(1));
+        assert_eq!(throttle.wait("a", "k", TWO, start.plus_ms(10_000)).await, None);
+        assert_eq!(throttle.wait("a", "other", TWO, start).await, None);
         assert_eq!(throttle.hit("a", "k", TWO, start.plus_ms(10_000)).await, Ok(()));
     }
 

@@ -7,6 +7,7 @@ use latchkey_db::Tx;
 use crate::frontend::visitor::Hold;
 use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
+use crate::resources::messages::notices;
 use crate::resources::sessions::model::{Session, Status};
 use crate::resources::sessions::rules::{self, Entry};
 use crate::resources::sessions::{activity, ending, store};
@@ -63,16 +64,21 @@ pub async fn begin(
     strategy: Option<&str>,
 ) -> Result<Begun> {
     let act = &scene.act;
-    if scene.settings.session.single_session {
+    if scene.act.settings.session.single_session {
         for session in store::lock_live_of_client(tx, &client, act.now).await? {
             ending::end(tx, act, session, Status::Replaced).await?;
         }
     }
     let is_acted = entry.actor.is_some();
+    // Somebody who was here before, on a client that has not seen them.
+    let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
-    let session = rules::begin(&user, &client.id, entry, activity, &scene.settings, act.now, &*act.rng);
+    let session = rules::begin(&user, &client.id, entry, activity, &scene.act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;
     ending::announce(tx, act, &session).await?;
+    if let Some(seen) = session.activity.as_ref().filter(|_| is_new_device) {
+        notices::new_device(tx, act, &user, seen, strategy).await?;
+    }
     // Whoever acts as somebody is not that somebody: the client does not come to know them.
     let mut client = if is_acted { client } else { client.knows(&user.id) };
     client.last_active_session = Some(session.id.clone());

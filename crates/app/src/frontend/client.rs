@@ -50,15 +50,32 @@ pub struct Scenery {
 /// Loads what is shown of a visitor's client, and mints a token for each session.
 pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<Scenery>> {
     let Some(client) = &visitor.client else { return Ok(None) };
-    let site = &*visitor.site;
+    let instance = &visitor.site.instance;
     let mut tx = cx.app.db.read().await?;
-    let Some(client) = store::find(&mut tx, &site.instance, &client.id).await? else { return Ok(None) };
-    let live = session_store::live_of_client(&mut tx, &site.instance, &client.id, cx.now).await?;
-    let lens = lens(site, cx.now);
-    let sign_in = sign_ins::shown(&mut tx, site, lens, &client).await?;
-    let sign_up = sign_ups::shown(&mut tx, site, lens, &client).await?;
-    // Signing is slow compared to reading; nobody should wait for the connection meanwhile.
+    let Some(client) = store::find(&mut tx, instance, &client.id).await? else { return Ok(None) };
+    let live = session_store::live_of_client(&mut tx, instance, &client.id, cx.now).await?;
     drop(tx);
+    Ok(Some(dress(cx, visitor, client, live).await?))
+}
+
+/// The same for a visitor whose client nobody has changed since the request came.
+pub async fn load_unchanged(cx: &Cx, visitor: &mut Visitor) -> Result<Option<Scenery>> {
+    let Some((client, mut live)) = visitor.client.clone().zip(visitor.live.take()) else {
+        return load(cx, visitor).await;
+    };
+    live.retain(|(session, _)| session.is_live(cx.now));
+    Ok(Some(dress(cx, visitor, client, live).await?))
+}
+
+async fn dress(cx: &Cx, visitor: &Visitor, client: Client, live: Vec<(Session, User)>) -> Result<Scenery> {
+    let site = &*visitor.site;
+    let (mut sign_in, mut sign_up) = (None, None);
+    if client.sign_in.is_some() || client.sign_up.is_some() {
+        let (mut tx, lens) = (cx.app.db.read().await?, lens(site, cx.now));
+        sign_in = sign_ins::shown(&mut tx, site, lens, &client).await?;
+        sign_up = sign_ups::shown(&mut tx, site, lens, &client).await?;
+    }
+    // Signing is slow compared to reading; nobody should wait for a connection meanwhile.
     let signer = match live.is_empty() {
         true => None,
         false => Some(cx.app.signer_at(site, cx.now).await?),
@@ -71,7 +88,7 @@ pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<Scenery>> {
         };
         sessions.push((session, user, token));
     }
-    Ok(Some(Scenery { client, sessions, sign_in, sign_up }))
+    Ok(Scenery { client, sessions, sign_in, sign_up })
 }
 
 /// Mints a token of a session for the page that asks.

@@ -16,12 +16,18 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_web::edge::OperationIndex;
 use latchkey_web::reply::Failure;
 
+use super::cookies;
 use super::site::{self, Site};
 use crate::cx::{client_ip, proxied_ip};
+use crate::resources::clients::token;
 use crate::{App, AppState};
 
 /// What pages of other origins may read of an answer.
-const EXPOSED: &str = "Authorization, Clerk-Db-Jwt, Clerk-Trace-Id, Retry-After, X-Country";
+const EXPOSED: &str =
+    "Authorization, Clerk-Db-Jwt, Clerk-Trace-Id, Latchkey-Event-Seq, Retry-After, X-Country";
+
+/// What browsers ask for most. The client they show is read in the statement that finds the instance.
+const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
 
 /// What is the same for every instance, and answers without one.
 const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];
@@ -50,10 +56,16 @@ pub async fn pass(State(AppState(app)): State<AppState>, mut request: Request, n
 }
 
 async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
-    let site = site::find(app, &mut app.db.read().await?, request.headers()).await?;
-    check_origin(&site, request.headers())?;
     let operation = request.extensions().get::<OperationIndex>().map(|OperationIndex(index)| *index);
-    if let Some(operation) = operation.and_then(|index| app.frontend_operations.get(index)) {
+    let operation = operation.and_then(|index| app.frontend_operations.get(index));
+    let shown = match operation.is_some_and(|operation| READ_AHEAD.contains(&operation.id)) {
+        true => cookies::read(request.headers(), cookies::CLIENT).and_then(token::read),
+        false => None,
+    };
+    let client = shown.as_ref().map(|(id, _)| id);
+    let (site, present) = site::find(app, &mut app.db.read().await?, request.headers(), client).await?;
+    check_origin(&site, request.headers())?;
+    if let Some(operation) = operation {
         let ip = match site.is_proxied {
             true => proxied_ip(request.headers(), request.extensions()),
             false => client_ip(request.headers(), request.extensions(), &app.trusted_proxies),
@@ -62,6 +74,9 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         app.rate_limits.check_visitor(&app.throttle, who, operation.id, app.clock.now()).await?;
     }
     request.extensions_mut().insert(Arc::new(site));
+    if let Some(present) = present {
+        request.extensions_mut().insert(present);
+    }
     Ok(())
 }
 

@@ -4,7 +4,6 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use latchkey_base::kinds::SessionId;
 use latchkey_base::{Code, Error, Id, Problem, Result, Time};
-use latchkey_jose::digest::constant_time_eq;
 use latchkey_web::input::Path;
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
@@ -13,10 +12,10 @@ use serde_json::json;
 use super::site::At;
 use super::visitor::Visitor;
 use crate::AppState;
-use crate::resources::clients::token;
 use crate::resources::factors::rules as factors;
 use crate::resources::sessions::model::Session;
-use crate::resources::sessions::store::{self, Whole};
+use crate::resources::sessions::present::Present;
+use crate::resources::sessions::store;
 use crate::resources::users::model::User;
 
 /// Somebody signed in. A session with tasks left counts here: doing them is what it is for.
@@ -78,18 +77,18 @@ impl FromRequestParts<AppState> for InPath {
     }
 }
 
-/// The same in one statement, for a browser that shows the cookie of its client. `None` if anything is missing
-/// or wrong, whatever it is.
+/// The same by what the gate has read, for a browser that shows the cookie of its client. `None` if anything is
+/// missing or wrong, whatever it is.
 async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<Option<Person>, Failure> {
     let At(site) = At::from_request_parts(parts, state).await?;
+    let Some(present) = parts.extensions.remove::<Present>() else { return Ok(None) };
     let Some((mut visitor, client, secret)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
     let AppState(app) = state;
-    let found = store::find_whole(&mut app.db.read().await?, &site.instance, id, &client).await?;
-    let is_good = |found: &Whole| {
-        constant_time_eq(&found.token_digest, &token::digest(&secret))
-            && found.session.is_live(app.clock.now())
+    let Some((client, live)) = present.proven(&client, &secret) else { return Ok(None) };
+    let asked = live.into_iter().find(|(session, _)| session.id == *id);
+    let Some((session, user)) = asked.filter(|(session, _)| session.is_live(app.clock.now())) else {
+        return Ok(None);
     };
-    let Some(Whole { session, user, client, .. }) = found.filter(is_good) else { return Ok(None) };
     visitor.client = Some(client);
     Ok(Some(Person { visitor, session, user }))
 }

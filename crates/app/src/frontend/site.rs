@@ -6,15 +6,16 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
-use latchkey_base::kinds::InstanceId;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::kinds::{ClientId, InstanceId};
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_jose::digest::sha256;
 use latchkey_web::reply::Failure;
 
 use crate::resources::instances::keys::publishable_key;
 use crate::resources::instances::model::Environment;
-use crate::resources::instances::store::{self, Place};
+use crate::resources::instances::store::{self, By};
+use crate::resources::sessions::present::{self, Found, Present};
 use crate::settings::Settings;
 use crate::{App, AppState};
 
@@ -65,17 +66,30 @@ impl Site {
 }
 
 /// Finds the instance of a request: by the secret key a proxy shows, by the host, or the oldest
-/// development instance.
-pub async fn find(app: &App, tx: &mut Tx, headers: &HeaderMap) -> Result<Site> {
+/// development instance. Reads the client as well, if one is given.
+pub async fn find(
+    app: &App,
+    tx: &mut Tx,
+    headers: &HeaderMap,
+    client: Option<&ClientId>,
+) -> Result<(Site, Option<Present>)> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let proxy_url = header(PROXY_URL);
-    let (place, signing_key) = match header(SECRET_KEY) {
+    let now = app.clock.now();
+    let Found { place, signing_key, present } = match header(SECRET_KEY) {
         Some(key) => {
-            let place = store::find_place_by_key(tx, &sha256(key.as_bytes())).await?;
-            (place.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?, None)
+            let found = look(tx, &By::Key(&sha256(key.as_bytes())), client, now).await?;
+            found.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?
         }
         None if proxy_url.is_some() => return Err(Error::new(Code::ProxyRequestMissingSecretKey)),
-        None => by_host(app, tx, header(HOST.as_str()).unwrap_or_default()).await?,
+        None => {
+            let host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
+            let found = match look(tx, &By::Host(&host), client, now).await? {
+                Some(found) => Some(found),
+                None => look(tx, &By::Default, client, now).await?,
+            };
+            found.ok_or_else(|| Error::new(Code::HostInvalid))?
+        }
     };
     let settings = app.settings_of(tx, &place.holder).await?;
     let issuer = url_of(&place.frontend_api);
@@ -83,7 +97,7 @@ pub async fn find(app: &App, tx: &mut Tx, headers: &HeaderMap) -> Result<Site> {
         Some(url) => url.trim_end_matches('/').to_owned(),
         None => app.public_url(&place.frontend_api),
     };
-    Ok(Site {
+    let site = Site {
         instance: place.holder.id,
         environment: place.holder.environment,
         settings,
@@ -92,16 +106,16 @@ pub async fn find(app: &App, tx: &mut Tx, headers: &HeaderMap) -> Result<Site> {
         issuer,
         is_proxied: header(SECRET_KEY).is_some(),
         signing_key,
-    })
+    };
+    Ok((site, present))
 }
 
-async fn by_host(app: &App, tx: &mut Tx, host: &str) -> Result<(Place, Option<String>)> {
-    let found = store::find_signing_place(tx, &host.to_ascii_lowercase(), app.clock.now()).await?;
-    if let Some(found) = found {
-        return Ok(found);
+async fn look(tx: &mut Tx, by: &By<'_>, client: Option<&ClientId>, now: Time) -> Result<Option<Found>> {
+    if let Some(client) = client {
+        return present::find(tx, by, client, now).await;
     }
-    let place = store::find_default_development(tx).await?;
-    Ok((place.ok_or_else(|| Error::new(Code::HostInvalid))?, None))
+    let found = store::find_signing_place(tx, by, now).await?;
+    Ok(found.map(|(place, signing_key)| Found { place, signing_key, present: None }))
 }
 
 /// Where browsers reach the Frontend API at a host: over TLS, but for this very machine.

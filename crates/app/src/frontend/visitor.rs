@@ -16,10 +16,13 @@ use latchkey_web::reply::Failure;
 use super::site::{At, Site};
 use super::{cookies, redirects};
 use crate::AppState;
-use crate::cx::{Act, Cx};
+use crate::cx::{Act, Cx, Place};
 use crate::resources::clients::model::Client;
 use crate::resources::clients::{store, token};
+use crate::resources::sessions::model::Session;
+use crate::resources::sessions::present::Present;
 use crate::resources::users::change::Scene;
+use crate::resources::users::model::User;
 
 /// Where browsers tell whether a page asks its own origin.
 const FETCH_SITE: &str = "sec-fetch-site";
@@ -40,6 +43,8 @@ pub struct Visitor {
     pub shown_dev_browser: Option<String>,
     /// A secret the client was given in this request; it goes out with the answer.
     pub fresh: Option<(ClientId, Secret)>,
+    /// Who is signed in on the client, if that was read when the request came.
+    pub live: Option<Vec<(Session, User)>>,
 }
 
 /// What of a visitor a transaction needs.
@@ -69,6 +74,7 @@ impl Visitor {
             dev_browser: None,
             shown_dev_browser: None,
             fresh: None,
+            live: None,
         }
     }
 
@@ -82,7 +88,7 @@ impl Visitor {
         let At(site) = At::from_request_parts(parts, state).await?;
         let AppState(app) = state;
         let mut visitor = Visitor::at(site);
-        visitor.enter_by_cookies(&mut app.db.read().await?, parts).await?;
+        visitor.enter_by_cookies(&mut app.db.read().await?, parts, None).await?;
         Ok(visitor)
     }
 
@@ -104,16 +110,18 @@ impl Visitor {
 
     /// What a transaction of this request needs to know.
     pub fn act(&self, cx: &Cx) -> Act {
-        cx.act_in(&self.site.instance, self.site.test_mode())
+        let place = Place {
+            instance: &self.site.instance,
+            settings: &self.site.settings,
+            test_mode: self.site.test_mode(),
+            url: self.site.base_url.as_str().into(),
+        };
+        cx.act_in(place)
     }
 
     /// What saving and showing users needs.
     pub fn scene(&self, cx: &Cx) -> Scene {
-        Scene {
-            act: self.act(cx),
-            settings: self.site.settings.clone(),
-            api_url: self.site.base_url.as_str().into(),
-        }
+        Scene { act: self.act(cx) }
     }
 
     /// What of it a transaction needs.
@@ -132,6 +140,7 @@ impl Visitor {
             self.fresh = Some((client.id.clone(), secret));
         }
         self.client = Some(client);
+        self.live = None;
     }
 
     /// The client, or the refusal of those who have none.
@@ -213,7 +222,10 @@ impl FromRequestParts<AppState> for Visitor {
             (None, Some(token)) => {
                 visitor.enter_by_token(&mut tx, token.strip_prefix("Bearer ").unwrap_or(&token)).await?
             }
-            (None, None) => visitor.enter_by_cookies(&mut tx, parts).await?,
+            (None, None) => {
+                let present = parts.extensions.remove::<Present>();
+                visitor.enter_by_cookies(&mut tx, parts, present).await?;
+            }
         }
         Ok(visitor)
     }
@@ -254,9 +266,13 @@ impl Visitor {
         Ok(())
     }
 
-    async fn enter_by_cookies(&mut self, tx: &mut Tx, parts: &Parts) -> Result<()> {
+    async fn enter_by_cookies(&mut self, tx: &mut Tx, parts: &Parts, present: Option<Present>) -> Result<()> {
         if let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) {
-            self.enter_by_token(tx, token).await?;
+            let shown = token::read(token).zip(present);
+            match shown.and_then(|((id, secret), present)| present.proven(&id, &secret)) {
+                Some((client, live)) => (self.client, self.live) = (Some(client), Some(live)),
+                None => self.enter_by_token(tx, token).await?,
+            }
         }
         let shown = cookies::read(&parts.headers, cookies::DEV_BROWSER);
         let Some(token) = shown.filter(|_| self.site.is_development()) else { return Ok(()) };

@@ -38,6 +38,8 @@ impl Settings {
         self.check_lengths(&mut faults);
         self.check_times(&mut faults);
         self.check_texts(&mut faults);
+        self.messages.check(&mut faults);
+        self.events.check(&mut faults);
         faults.0
     }
 
@@ -237,7 +239,7 @@ impl Known {
     }
 }
 
-fn is_url(text: &str) -> bool {
+pub(super) fn is_url(text: &str) -> bool {
     let rest = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
     let host = rest.map(|rest| rest.split(['/', '?', '#']).next().unwrap_or_default());
     host.is_some_and(|host| !host.is_empty() && !host.contains('@'))
@@ -250,14 +252,15 @@ fn is_origin(text: &str) -> bool {
     is_url(text) && !host.contains(['/', '?', '#', '*']) && text.to_lowercase() == text
 }
 
-struct Faults(Vec<Fault>);
+/// Faults as they are found.
+pub(super) struct Faults(Vec<Fault>);
 
 impl Faults {
-    fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
+    pub(super) fn add(&mut self, path: impl Into<String>, text: impl Into<String>) {
         self.0.push(Fault { path: path.into(), text: text.into() });
     }
 
-    fn range<T: PartialOrd + Shown>(&mut self, path: &str, value: T, allowed: RangeInclusive<T>) {
+    pub(super) fn range<T: PartialOrd + Shown>(&mut self, path: &str, value: T, allowed: RangeInclusive<T>) {
         if !allowed.contains(&value) {
             self.add(path, format!("It must be from {} to {}.", allowed.start(), allowed.end()));
         }

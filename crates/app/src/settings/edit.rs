@@ -4,15 +4,64 @@
 use latchkey_base::{Error, Result};
 use serde_json::{Map, Value};
 
-use super::{Fault, Settings};
+use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
+use super::secrets::SHOWN;
+use super::{Fault, SealedSetting, Settings};
 
 /// Objects whose keys are the application's own: read and written whole.
 const OPEN: [&str; 1] = ["session.token_claims"];
 
-/// Every single setting with its path, in the order of the document.
+/// Settings that are kept sealed and never shown.
+const SECRETS: [&str; 4] = [SMTP_PASSWORD, EMAIL_WEBHOOK_SECRET, TWILIO_TOKEN, SMS_WEBHOOK_SECRET];
+
+/// Every single setting with its path, in the order of the document; secrets as `(set)` or null.
 pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
+    let shown = |(path, value): (String, Value)| match SECRETS.contains(&path.as_str()) && !value.is_null() {
+        true => (path, SHOWN.into()),
+        false => (path, value),
+    };
+    Ok(leaves(settings)?.into_iter().map(shown).collect())
+}
+
+/// The settings that differ, as they are shown afterwards.
+pub fn differences(before: &Settings, after: &Settings) -> Result<Vec<(String, Value)>> {
+    let (old, new) = (leaves(before)?, leaves(after)?);
+    let pairs = new.into_iter().zip(flat(after)?);
+    Ok(pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).collect())
+}
+
+fn leaves(settings: &Settings) -> Result<Vec<(String, Value)>> {
     let mut leaves = Vec::new();
     collect("", document(settings)?, &mut leaves);
+    Ok(leaves)
+}
+
+/// Whether there is a secret among the changes.
+pub fn names_secret(changes: &[(String, Value)]) -> bool {
+    let mut leaves = Vec::new();
+    changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
+    leaves.iter().any(|(path, _)| SECRETS.contains(&path.as_str()))
+}
+
+/// The changes one by one, with their secrets sealed. One that is written as it is shown stays as it is.
+pub fn sealed(
+    changes: &[(String, Value)],
+    seal: impl Fn(&str, &str) -> Result<SealedSetting>,
+) -> Result<Vec<(String, Value)>> {
+    let mut leaves = Vec::new();
+    for (path, value) in changes {
+        collect(path, value.clone(), &mut leaves);
+    }
+    leaves.retain(|(path, value)| !(SECRETS.contains(&path.as_str()) && value == SHOWN));
+    for (path, value) in leaves.iter_mut().filter(|(path, _)| SECRETS.contains(&path.as_str())) {
+        *value = match &*value {
+            // A password of digits was taken for a number.
+            Value::Number(number) => seal(path, &number.to_string())?.as_str().into(),
+            Value::String(text) if !text.is_empty() => seal(path, text)?.as_str().into(),
+            Value::String(_) => Value::Null,
+            other => other.clone(),
+        };
+    }
     Ok(leaves)
 }
 
@@ -85,6 +134,10 @@ fn with(document: &Value, path: &str, value: Value) -> Option<Value> {
 
 #[cfg(test)]
 mod tests {
+    use latchkey_base::Time;
+    use latchkey_base::kinds::InstanceId;
+    use latchkey_base::rng::SeededRng;
+    use latchkey_jose::seal::MasterKey;
     use serde_json::json;
 
     use super::*;
@@ -133,6 +186,28 @@ mod tests {
             "password.min_length",
         ];
         assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn secrets_are_sealed_and_never_shown() {
+        let master = MasterKey::from_bytes([1; 32]);
+        let id = InstanceId::new(Time::from_ms(1_767_225_600_000), &SeededRng::new(1));
+        let seal = |path: &str, plain: &str| SealedSetting::seal(&master, &id, path, plain);
+        let written =
+            [("messages.email".to_owned(), json!({"smtp": {"username": "me", "password": "hunter2"}}))];
+        let set = changed(&Settings::default(), &sealed(&written, seal).unwrap()).unwrap();
+        let kept = set.messages.email.smtp.password.clone().unwrap();
+        assert_eq!(kept.open(&master, &id, SMTP_PASSWORD).unwrap().expose(), "hunter2");
+        assert!(!serde_json::to_string(&set).unwrap().contains("hunter2"));
+        let shown = below(&set, SMTP_PASSWORD).unwrap();
+        assert_eq!(shown, [(SMTP_PASSWORD.to_owned(), json!("(set)"))]);
+        let again = changed(&set, &sealed(&flat(&set).unwrap(), seal).unwrap()).unwrap();
+        assert_eq!(again, set, "what is shown can be written");
+        assert_eq!(differences(&Settings::default(), &set).unwrap()[0], shown[0]);
+        let gone = sealed(&[(SMTP_PASSWORD.to_owned(), json!(""))], seal).unwrap();
+        assert_eq!(changed(&set, &gone).unwrap().messages.email.smtp.password, None);
+        let plain = changed(&set, &[(SMTP_PASSWORD.to_owned(), json!("hunter2"))]).unwrap_err();
+        assert_eq!(plain[0].path, SMTP_PASSWORD);
     }
 
     #[test]

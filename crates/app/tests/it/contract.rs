@@ -10,9 +10,10 @@ use serde_json::{Map, Value, json};
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
 /// The groups whose operations all exist here.
-const GROUPS: [&str; 12] = [
+const GROUPS: [&str; 14] = [
     "Actor Tokens",
     "Clients",
+    "Email & SMS Templates",
     "Email Addresses",
     "JWKS",
     "JWT Templates",
@@ -23,10 +24,23 @@ const GROUPS: [&str; 12] = [
     "Sign-in Tokens",
     "Testing Tokens",
     "Users",
+    "Webhooks",
 ];
 
+/// The groups of operations that are ours: nothing is published to compare them with.
+const OUR_GROUPS: [&str; 1] = ["Webhook Endpoints"];
+
 /// Operations that SDKs call although the newest description does not list them.
-const UNLISTED: [&str; 2] = ["GetHandshakePayload", "VerifySession"];
+const UNLISTED: [&str; 8] = [
+    "DeleteTemplateLocale",
+    "GetHandshakePayload",
+    "GetTemplateLocale",
+    "ListEvents",
+    "ListInboxMessages",
+    "ListTemplateLocales",
+    "PutTemplateLocale",
+    "VerifySession",
+];
 
 /// Operations of those groups that come with another group.
 const LATER: [&str; 5] = [
@@ -39,16 +53,30 @@ const LATER: [&str; 5] = [
 
 /// Where we differ from the published description on purpose, and why: what the difference starts with.
 /// A line that no longer applies fails the test.
-const DEVIATIONS: [(&str, &str); 13] = [
+const DEVIATIONS: [(&str, &str); 27] = [
     ("CreateUser: type of password_hasher null", "null is left out here too, as for every other field"),
+    ("DeleteTemplateLocale: ", "ours: variants of templates for locales"),
     ("ExternalAccount.verification.", "always null until connections exist"),
     ("GetHandshakePayload: ", "SDKs call it"),
+    ("GetTemplate: path parameter template_type", "any other type answers 400, as published"),
+    ("GetTemplateList: path parameter template_type", "any other type answers 400, as published"),
+    ("GetTemplateLocale: ", "ours: variants of templates for locales"),
     ("GetSessionList: query parameter status pending", "SDKs send it, and such sessions exist"),
     ("Jwk.kty may be anything", "always RSA, as the only algorithm is RS256"),
+    ("ListEvents: ", "ours"),
+    ("ListInboxMessages: ", "ours: the inbox of development instances"),
+    ("ListTemplateLocales: ", "ours: variants of templates for locales"),
     ("MaybePaginated", "what `paginated=true` makes of a bare list is not published"),
     ("Passkey.verification.", "always null until passkeys can be registered"),
+    ("PutTemplateLocale: ", "ours: variants of templates for locales"),
+    ("RevertTemplate: path parameter template_type", "any other type answers 400, as published"),
     ("SignUpVerifications.", "left open by the publisher; these are the fields of every verification"),
     ("RefreshSession: query parameter suffixed_cookies", "SDKs send it"),
+    ("Template.delivered_by_service", "the name of the field here; `delivered_by_clerk` is its alias"),
+    ("ToggleTemplateDelivery: field delivered_by_service", "the name of the field here"),
+    ("ToggleTemplateDelivery: path parameter template_type", "any other type answers 400, as published"),
+    ("UpsertTemplate: field delivered_by_service", "the name of the field here"),
+    ("UpsertTemplate: path parameter template_type", "any other type answers 400, as published"),
     ("User.enterprise_accounts[].", "always empty until enterprise connections exist"),
     ("User.saml_accounts[].", "always empty until enterprise connections exist"),
     ("VerifySession: ", "SDKs call it, and older versions list it"),
@@ -85,7 +113,7 @@ fn contract_agrees_with_the_published_description() {
     let ours = document("http://127.0.0.1:3400");
     let mut found = BTreeSet::new();
     let listed = operations(&published);
-    for ((method, path), entry) in operations(&ours) {
+    for ((method, path), entry) in operations(&ours).into_iter().filter(|(_, entry)| !is_ours(entry)) {
         let name = entry["operationId"].as_str().unwrap();
         let at = format!("{method} {path}");
         let public_path = path.strip_prefix("/v1").unwrap();
@@ -124,8 +152,13 @@ fn every_published_operation_of_these_groups_is_here() {
     for later in LATER {
         assert!(wanted.remove(later), "{later} is not published");
     }
-    let is_listed = |entry: &Value| !UNLISTED.iter().any(|unlisted| entry["operationId"] == *unlisted);
+    let is_listed =
+        |entry: &Value| !is_ours(entry) && !UNLISTED.iter().any(|unlisted| entry["operationId"] == *unlisted);
     assert_eq!(names(&ours, &is_listed), wanted);
+}
+
+fn is_ours(entry: &Value) -> bool {
+    OUR_GROUPS.iter().any(|group| entry["tags"][0] == *group)
 }
 
 /// The published description, when it lies beside the repository.

@@ -219,7 +219,8 @@ async fn a_verified_address_is_left_as_it_is() {
         let answer = contact.attempt(&t, &prepared, &code).await.ok();
         assert_eq!(answer["status"], "verified");
         assert_eq!(contact.shown(&t).await, before);
-        assert_eq!(t.events().await.len(), events);
+        // Only that the code was sent.
+        assert_eq!(t.events().await.len(), events + 1);
     }
 }
 

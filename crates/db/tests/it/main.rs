@@ -10,6 +10,7 @@ mod faults;
 mod input;
 mod lists;
 mod migrations;
+mod numbers;
 mod openings;
 mod paging;
 mod schema;

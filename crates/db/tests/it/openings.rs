@@ -49,7 +49,7 @@ async fn a_database_that_is_out_of_reach_is_an_error() {
         true => Location::Sqlite("/dev/null/latchkey.db".into()),
         false => Location::Postgres("postgres://nobody@127.0.0.1:1/none?sslmode=disable".into()),
     };
-    let opened = Db::open(&Options { location, connections: 1, before_commit: "" });
+    let opened = Db::open(&Options { location, connections: 1, before_commit: "", numbering: "" });
     let failed = match opened {
         Err(_) => true,
         Ok(db) => db.read().await.is_err() && run(&db, "SELECT 1", vec![]).await.is_err(),

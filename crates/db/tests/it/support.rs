@@ -28,6 +28,10 @@ pub(crate) const ITEMS: &[Migration] = &[Migration {
     postgres: "",
 }];
 
+/// Takes the next numbers of a series.
+const NUMBERING: &str = "INSERT INTO heads (series, last) VALUES ($1, $2) \
+     ON CONFLICT (series) DO UPDATE SET last = heads.last + excluded.last RETURNING last";
+
 pub(crate) const INSERT: &str = "INSERT INTO items (id, label, amount) VALUES ($1, $2, $3)";
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -98,7 +102,8 @@ pub(crate) fn open(location: &Location) -> Db {
 }
 
 fn open_with(location: &Location, before_commit: &'static str) -> Db {
-    Db::open(&Options { location: location.clone(), connections: 8, before_commit }).unwrap()
+    Db::open(&Options { location: location.clone(), connections: 8, before_commit, numbering: NUMBERING })
+        .unwrap()
 }
 
 #[expect(clippy::disallowed_methods, reason = "the engine under test is chosen by the environment")]

@@ -14,7 +14,7 @@ use crate::show::{self, Keys, rfc3339};
 
 /// Lists all instances.
 pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     if line.get_flag("json") {
         let list: Vec<Value> = storage.instances.iter().map(as_json).collect();
         show::json(&list);
@@ -86,7 +86,7 @@ fn host(
 
 /// Deletes an instance, once that is confirmed.
 pub(crate) async fn delete(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     let wanted = line.get_one::<String>("id").map(String::as_str).unwrap_or_default();
     let instance = find(&storage, wanted)?;
     let (id, environment) = (instance.id.clone(), instance.environment.name());

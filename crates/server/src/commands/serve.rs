@@ -5,12 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use latchkey_app::Parts;
-use latchkey_app::limits::RateLimits;
+use latchkey_app::bell::Bell;
+use latchkey_app::jobs;
+use latchkey_app::limits::{RateLimits, WEBHOOK_TIMEOUT};
+use latchkey_app::resources::inbox::rules as inbox_rules;
 use latchkey_app::resources::instances::keys::publishable_key;
 use latchkey_app::resources::instances::model::Instance;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
-use latchkey_base::time::SystemClock;
+use latchkey_base::time::{Clock, SystemClock};
 use latchkey_db::Location;
 use latchkey_jose::seal::MasterKey;
 use tokio::net::TcpListener;
@@ -46,12 +49,26 @@ async fn serve(config: Config) -> Result<(), Failure> {
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
     show::result(&announcement(&config, &storage, &master, &urls).await?);
     let development = storage.development().map(|instance| instance.frontend_api.clone());
-    let jobs = latchkey_app::jobs::spawn(storage.db.clone(), Arc::new(SystemClock));
-    let routers = latchkey_app::routers(Parts {
+    let parts = jobs::Parts {
         db: storage.db,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         master: Arc::new(master),
+        bell: Bell::default(),
+        outbound: super::outbound()?,
+        counts: Arc::default(),
+        answer_timeout: WEBHOOK_TIMEOUT,
+    };
+    let jobs = jobs::start(&parts)?;
+    let jobs::Parts { db, clock, rng, master, bell, outbound, counts, .. } = parts;
+    let routers = latchkey_app::routers(Parts {
+        db,
+        clock,
+        rng,
+        master,
+        bell,
+        outbound,
+        counts,
         rate_limits: config.rate_limits,
         trusted_proxies: config.trusted_proxies,
         api_url: urls.api,
@@ -61,7 +78,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         slow_slots: config.hash_threads,
     });
     http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
-    jobs.abort();
+    jobs.stop();
     Ok(())
 }
 
@@ -94,7 +111,8 @@ async fn announcement(
     let development = match storage.development() {
         Some(instance) => {
             let kept = kept_key(config, storage, &instance.id, master).await?;
-            Some(Development::new(instance, kept, urls))
+            let pass = inbox_rules::pass(master, &instance.id, SystemClock.now())?;
+            Some(Development::new(instance, kept, &pass, urls))
         }
         None => None,
     };
@@ -126,13 +144,13 @@ struct Development {
 }
 
 impl Development {
-    fn new(instance: &Instance, secret_key: Option<String>, urls: &Urls) -> Development {
+    fn new(instance: &Instance, secret_key: Option<String>, pass: &str, urls: &Urls) -> Development {
         Development {
             secret_key: secret_key.unwrap_or_else(|| NOT_KEPT.to_owned()),
             publishable_key: publishable_key(instance.environment, &instance.frontend_api),
             name: format!("{} ({})", instance.id, instance.environment.name()),
             sign_in: format!("{}/sign-in", urls.frontend),
-            inbox: format!("{}/dev/inbox", urls.api),
+            inbox: format!("{}/dev/inbox#{pass}", urls.api),
         }
     }
 

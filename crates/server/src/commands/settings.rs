@@ -4,8 +4,9 @@ use std::io::Read;
 
 use clap::ArgMatches;
 use latchkey_app::resources::instances::store;
-use latchkey_app::settings::{Fault, Settings, edit};
+use latchkey_app::settings::{Fault, SealedSetting, Settings, edit};
 use latchkey_base::Error;
+use latchkey_base::kinds::InstanceId;
 use serde_json::{Map, Value};
 
 use super::instances;
@@ -16,7 +17,7 @@ use crate::show;
 
 /// Shows the settings, or those below a path.
 pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let path = line.get_one::<String>("path").map(String::as_str);
     let found = match path {
@@ -38,9 +39,10 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
 /// Changes settings in one transaction.
 pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let changes = changes(line)?;
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let id = instances::select(&storage, wanted)?.id.clone();
+    let changes = sealed(config, &storage, &id, changes).await?;
     let key = id.clone();
     let outcome = storage.db.write(move |tx| {
         Box::pin(async move {
@@ -56,8 +58,7 @@ pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failur
         })
     });
     let (before, after) = outcome.await?.map_err(|faults| refused(&faults))?;
-    let (before, after) = (edit::flat(&before)?, edit::flat(&after)?);
-    let changed: Vec<(String, Value)> = after.into_iter().filter(|leaf| !before.contains(leaf)).collect();
+    let changed = edit::differences(&before, &after)?;
     match changed.is_empty() {
         true => show::note(&format!("nothing was changed: the settings of {id} are like that already")),
         false => {
@@ -66,6 +67,20 @@ pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failur
         }
     }
     Ok(())
+}
+
+/// The changes with their secrets sealed; without secrets no master key is needed.
+async fn sealed(
+    config: &Config,
+    storage: &Storage,
+    id: &InstanceId,
+    changes: Vec<(String, Value)>,
+) -> Result<Vec<(String, Value)>, Failure> {
+    if !edit::names_secret(&changes) {
+        return Ok(changes);
+    }
+    let master = storage.master_key(config).await?;
+    Ok(edit::sealed(&changes, |path, plain| SealedSetting::seal(&master, id, path, plain))?)
 }
 
 /// The changes the line asks for, in their order: those of the file first.
@@ -91,7 +106,8 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
     }
 }
 
-fn read(path: &str) -> Result<Value, Failure> {
+/// The text of a file; `-` is the standard input.
+pub(super) fn text_of(path: &str) -> Result<String, Failure> {
     let text = match path {
         "-" => {
             let mut text = String::new();
@@ -99,13 +115,20 @@ fn read(path: &str) -> Result<Value, Failure> {
         }
         path => std::fs::read_to_string(path),
     };
-    let shown = if path == "-" { "The standard input" } else { path };
-    let text = text.map_err(|error| {
+    text.map_err(|error| {
         Failure::usage(
-            format!("{shown} cannot be read: {error}."),
+            format!("{} cannot be read: {error}.", named(path)),
             "Name a file, or - for the standard input.",
         )
-    })?;
+    })
+}
+
+fn named(path: &str) -> &str {
+    if path == "-" { "The standard input" } else { path }
+}
+
+fn read(path: &str) -> Result<Value, Failure> {
+    let (text, shown) = (text_of(path)?, named(path));
     match serde_json::from_str(&text) {
         Ok(Value::Object(document)) => Ok(Value::Object(document)),
         Ok(_) => Err(Failure::usage(

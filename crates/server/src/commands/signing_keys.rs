@@ -21,7 +21,7 @@ const DAY_MS: i64 = 24 * 60 * 60 * 1000;
 
 /// Lists the signing keys of an instance.
 pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let keys = store::signing_keys(&mut storage.db.read().await?, &instance.id).await?;
     print(&keys, line.get_flag("json"));
@@ -32,7 +32,7 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
 pub(crate) async fn rotate(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let ahead = duration(line, "publish-ahead")?;
     let overlap = duration(line, "overlap")?;
-    let storage = Storage::open(config).await?;
+    let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let master = storage.master_key(config).await?;
     let now = SystemClock.now();
@@ -104,7 +104,7 @@ fn state(key: &SigningKeyState, keys: &[SigningKeyState], now: Time) -> &'static
 }
 
 /// A time such as `90s`, `10m`, `1h` or `2d` in milliseconds.
-fn duration(line: &ArgMatches, flag: &str) -> Result<i64, Failure> {
+pub(super) fn duration(line: &ArgMatches, flag: &str) -> Result<i64, Failure> {
     let text = line.get_one::<String>(flag).map(String::as_str).unwrap_or_default();
     parse(text).ok_or_else(|| {
         Failure::usage(
@@ -114,7 +114,7 @@ fn duration(line: &ArgMatches, flag: &str) -> Result<i64, Failure> {
     })
 }
 
-fn parse(text: &str) -> Option<i64> {
+pub(super) fn parse(text: &str) -> Option<i64> {
     let (number, unit) = match text.char_indices().last()? {
         (_, '0'..='9') if text == "0" => (text, 1),
         (at, 's') => (&text[..at], 1000),

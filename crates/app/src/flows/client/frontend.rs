@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use crate::AppState;
 use crate::cx::Cx;
-use crate::frontend::client::{self, ClientView, lens};
+use crate::frontend::client::{self, ClientView, Scenery, lens};
 use crate::frontend::cookies;
 use crate::frontend::redirects;
 use crate::frontend::reply::{Envelope, add_cookie};
@@ -48,7 +48,8 @@ async fn get(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
     if visitor.client.is_none() && visitor.dev_browser.is_some() {
         make(&cx, &mut visitor).await?;
     }
-    show(&cx, &visitor).await
+    let scenery = client::load_unchanged(&cx, &mut visitor).await?;
+    tell(&cx, &visitor, scenery).await
 }
 
 async fn create(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
@@ -134,7 +135,10 @@ async fn clear_site_data() -> Response {
 
 /// Answers with the client as what was asked for; it is not told twice.
 async fn show(cx: &Cx, visitor: &Visitor) -> Result<Response, Failure> {
-    let scenery = client::load(cx, visitor).await?;
+    tell(cx, visitor, client::load(cx, visitor).await?).await
+}
+
+async fn tell(cx: &Cx, visitor: &Visitor, scenery: Option<Scenery>) -> Result<Response, Failure> {
     let view = scenery.as_ref().map(|scenery| scenery.view(lens(&visitor.site, cx.now)));
     let mut response = cx.bare(&Envelope::alone(view))?;
     cx.hand_out(visitor, scenery.as_ref(), response.headers_mut()).await?;

@@ -10,6 +10,7 @@ use super::rules;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::challenges::rules as challenges;
 use crate::resources::identifications::rules as identifications;
+use crate::resources::messages::notices;
 use crate::resources::users::change::Scene;
 use crate::resources::users::credentials::{self, Credentials};
 use crate::resources::users::model::{Kind, Strategy, User, Verification};
@@ -179,10 +180,11 @@ fn wrong_code() -> Error {
 /// Counts a failure. The one that locks the user says so, to them and to the application.
 async fn count(tx: &mut Tx, scene: &Scene, user: User, refusal: Error) -> Result<(User, Error)> {
     let now = scene.act.now;
-    let counted = rules::count_failure(user.clone(), &scene.settings.lockout, now);
+    let counted = rules::count_failure(user.clone(), &scene.act.settings.lockout, now);
     match counted.is_locked {
         true => {
             let user = scene.save(tx, &user, counted.user).await?;
+            notices::account_locked(tx, &scene.act, &user).await?;
             let refusal = rules::locked(&user, now);
             Ok((user, refusal))
         }

@@ -1,23 +1,24 @@
 //! Sending the code or the link of a factor.
 
-use latchkey_base::kinds::UserId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 
 use crate::cx::Act;
-use crate::messages;
-use crate::outbox;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::challenges::rules::{self as challenges, Prepared, Target};
 use crate::resources::factors::model::Factor;
-use crate::resources::users::model::Strategy;
+use crate::resources::messages::rules::{self as messages, Purpose};
+use crate::resources::messages::sending as outgoing;
+use crate::resources::users::model::{Strategy, User};
 
 /// What is to be sent.
 pub struct Sending<'a> {
     /// The factor, which must be one with a recipient.
     pub factor: &'a Factor,
     /// Whose it is, if there is an account.
-    pub user: Option<&'a UserId>,
+    pub user: Option<&'a User>,
+    /// The language of the attempt.
+    pub locale: Option<&'a str>,
     /// The challenge it takes the place of.
     pub previous: Option<&'a Challenge>,
     /// What a link leads back to.
@@ -43,32 +44,39 @@ pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challe
     let recipient = sending.factor.recipient.as_ref().ok_or_else(invalid)?;
     let target =
         Target { kind: recipient.kind, value: &recipient.value, identification: recipient.id.as_ref() };
+    let to = messages::Recipient {
+        user: sending.user,
+        kind: recipient.kind,
+        to: &recipient.value,
+        identification: recipient.id.as_ref(),
+        locale: sending.locale,
+    };
     let previous = sending.previous;
     let (prepared, message) = match (strategy, sending.link) {
         (Strategy::EmailLink, Some(link)) => {
             let prepared = challenges::link(act, &target, link.owner, link.redirect_url, previous)?;
             let url = format!("{}/v1/verify?token={}", link.base_url, prepared.secret.expose());
-            let message = messages::link(sending.user, &recipient.value, url, "magic_link_sign_in");
+            let message = messages::link(act, to, Purpose::SignIn, &url);
             (prepared, message)
         }
         (Strategy::EmailLink, None) => return Err(invalid()),
         (Strategy::ResetPasswordEmailCode | Strategy::ResetPasswordPhoneCode, _) => {
             let prepared = challenges::code(act, strategy, &target, previous)?;
             let message = match sending.user {
-                Some(user) => messages::reset_code(user, recipient.kind, &recipient.value, &prepared.secret),
-                None => messages::code(None, recipient.kind, &recipient.value, &prepared.secret),
+                Some(_) => messages::reset_code(act, to, &prepared.secret),
+                None => messages::code(act, to, &prepared.secret),
             };
             (prepared, message)
         }
         _ => {
             let prepared = challenges::code(act, strategy, &target, previous)?;
-            let message = messages::code(sending.user, recipient.kind, &recipient.value, &prepared.secret);
+            let message = messages::code(act, to, &prepared.secret);
             (prepared, message)
         }
     };
     let Prepared { challenge, is_sent, .. } = prepared;
     if is_sent && sending.is_delivered {
-        outbox::send(tx, act, message).await?;
+        outgoing::send(tx, act, message).await?;
     }
     Ok(challenge)
 }

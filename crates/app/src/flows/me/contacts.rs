@@ -12,13 +12,13 @@ use crate::cx::{Act, Cx};
 use crate::flows::sign_up::rules::claim;
 use crate::frontend::person::Person;
 use crate::limits::ATTEMPT_MS;
-use crate::messages;
-use crate::outbox;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::challenges::rules as challenges;
 use crate::resources::identifications::handlers::{self, New, claimed, explain, picked};
 use crate::resources::identifications::rules as identifications;
 use crate::resources::identifications::rules::{Wishes, attribute};
+use crate::resources::messages::rules::{self as messages, Purpose};
+use crate::resources::messages::sending as outgoing;
 use crate::resources::users::change::{Scene, Target, with_secrets};
 use crate::resources::users::credentials::Credentials;
 use crate::resources::users::model::{Contact, Kind, Strategy, User, Verification};
@@ -52,7 +52,7 @@ pub async fn remove(cx: &Cx, person: &Person, kind: Kind, id: IdentificationId) 
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::remove(user, held, kind, &id, &scene.settings)?;
+                let (user, held) = rules::remove(user, held, kind, &id, &scene.act.settings)?;
                 Ok((user, held, ()))
             };
             with_secrets(tx, &scene, &target, rule).await
@@ -126,21 +126,23 @@ async fn send(
     // What was sent is counted for a day, as long as attempts to sign in stay open.
     let previous = contact.challenge.as_ref().filter(|last| act.now.ms_since(last.sent_at) < ATTEMPT_MS);
     let strategy = way.strategy();
+    let (to, identification) = (contact.value.as_str(), Some(&contact.id));
+    let to = messages::Recipient { user: Some(user), kind, to, identification, locale: None };
     let (prepared, message) = match way {
         Way::Code(_) => {
             let prepared = challenges::code(act, strategy, &target, previous)?;
-            let message = messages::code(Some(&user.id), kind, &contact.value, &prepared.secret);
+            let message = messages::code(act, to, &prepared.secret);
             (prepared, message)
         }
         Way::Link { redirect_url, base_url } => {
             let prepared = challenges::link(act, &target, contact.id.as_str(), redirect_url, previous)?;
             let url = format!("{base_url}/v1/verify?token={}", prepared.secret.expose());
-            let message = messages::link(Some(&user.id), &contact.value, url, "magic_link_user_profile");
+            let message = messages::link(act, to, Purpose::Profile, &url);
             (prepared, message)
         }
     };
     if prepared.is_sent {
-        outbox::send(tx, act, message).await?;
+        outgoing::send(tx, act, message).await?;
     }
     Ok(prepared.challenge)
 }

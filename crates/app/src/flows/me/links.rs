@@ -72,7 +72,7 @@ impl Opening {
     /// nobody else should be made to prove an address for them.
     async fn is_own_browser(&self, tx: &mut Tx, user: &User) -> Result<bool> {
         let act = &self.scene.act;
-        if !self.scene.settings.attack_protection.email_link_require_same_client {
+        if !self.scene.act.settings.attack_protection.email_link_require_same_client {
             return Ok(true);
         }
         let Some(client) = &self.client else { return Ok(false) };

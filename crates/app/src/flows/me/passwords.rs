@@ -20,6 +20,7 @@ use crate::flows::factors::evidence::{Evidence, Shown, examine};
 use crate::flows::factors::proof::prove;
 use crate::flows::sign_in::password::{self, is_current};
 use crate::frontend::person::Person;
+use crate::resources::messages::notices;
 use crate::resources::sessions::ending::end_all_of_user;
 use crate::resources::sessions::model::{Status, Task};
 use crate::resources::users::change::{Scene, Target, with_secrets};
@@ -91,7 +92,7 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
     }
     let evidence = authority(cx, person, input.current_password).await?;
     let rule = |user: User, held: Credentials, scene: &Scene| {
-        rules::check_password_removal(&user, &scene.settings)?;
+        rules::check_password_removal(&user, &scene.act.settings)?;
         Ok(factors::without_password(user, held))
     };
     write(cx, person, Order { target: target(person), evidence, keep: None }, rule).await
@@ -169,8 +170,16 @@ where
             return Ok(Err(about_current(refusal)));
         }
     }
-    let told = |user, held| rule(user, held, scene).map(|(user, held)| (user, held, ()));
-    let (user, ()) = with_secrets(tx, scene, &order.target, told).await?;
+    let told = |user: User, held| {
+        let had_password = user.password.is_some();
+        rule(user, held, scene).map(|(user, held)| (user, held, had_password))
+    };
+    let (user, had_password) = with_secrets(tx, scene, &order.target, told).await?;
+    match (had_password, user.password.is_some()) {
+        (true, true) => notices::password_changed(tx, act, &user).await?,
+        (true, false) => notices::password_removed(tx, act, &user).await?,
+        (false, _) => (),
+    }
     if let Some(keep) = &order.keep {
         end_all_of_user(tx, act, &user.id, Some(keep), Status::Revoked).await?;
     }

@@ -130,10 +130,10 @@ async fn updated(cx: &Cx, person: &Person, id: IdentificationId, wishes: PhoneWi
             let rule = |user: User, held: Credentials| {
                 let had_any = user.has_second_factor();
                 let (user, held) =
-                    rules::update_phone(user, held, &id, wishes, &scene.settings, scene.act.now)?;
+                    rules::update_phone(user, held, &id, wishes, &scene.act.settings, scene.act.now)?;
                 Ok(match had_any {
                     true => (user, held, None),
-                    false => rules::with_first_codes(user, held, fresh, &scene.settings),
+                    false => rules::with_first_codes(user, held, fresh, &scene.act.settings),
                 })
             };
             let (user, codes) = with_secrets(tx, &scene, &target, rule).await?;

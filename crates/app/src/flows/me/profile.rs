@@ -88,7 +88,7 @@ async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let before = target.lock(tx, &scene.act).await?;
-            rules::check_update(&before, &input, &scene.settings)?;
+            rules::check_update(&before, &input, &scene.act.settings)?;
             update::write(tx, scene, id, input, metadata, Change::default()).await
         })
     });

@@ -15,7 +15,7 @@ pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
     let live = store::lock_live_of_user(tx, &act.instance, &user.id, act.now).await?;
     for session in live.into_iter().filter(|session| session.is_live(act.now)) {
         let waiting = session.tasks.len();
-        let session = rules::settle(session, user, &scene.settings, act.now);
+        let session = rules::settle(session, user, &scene.act.settings, act.now);
         if session.tasks.len() == waiting {
             continue;
         }

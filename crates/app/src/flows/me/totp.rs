@@ -100,7 +100,7 @@ async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<Str
             let now = scene.act.now.seconds();
             let rule = |user: User, held: Credentials| {
                 let (user, held) = enrolled(user, held, &code, now)?;
-                Ok(rules::with_first_codes(user, held, fresh, &scene.settings))
+                Ok(rules::with_first_codes(user, held, fresh, &scene.act.settings))
             };
             let (user, codes) = with_secrets(tx, &scene, &target, rule).await?;
             settle::settle(tx, &scene, &user).await?;
@@ -138,7 +138,7 @@ async fn remove(cx: &Cx, person: &Person) -> Result<()> {
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::without_totp(user, held, &scene.settings)?;
+                let (user, held) = rules::without_totp(user, held, &scene.act.settings)?;
                 Ok((user, held, ()))
             };
             with_secrets(tx, &scene, &target, rule).await

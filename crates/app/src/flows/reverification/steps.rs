@@ -54,8 +54,8 @@ impl Turn {
 
     fn factors(self, user: &User, scene: &Scene) -> Vec<Factor> {
         match self {
-            Turn::First => rules::first_factors(user, &scene.settings),
-            Turn::Second => rules::second_factors(user, &scene.settings),
+            Turn::First => rules::first_factors(user, &scene.act.settings),
+            Turn::Second => rules::second_factors(user, &scene.act.settings),
         }
     }
 
@@ -71,7 +71,7 @@ impl Turn {
 /// Begins.
 pub async fn start(tx: &mut Tx, scene: &Scene, place: &Place, level: Level) -> Result<Step> {
     let (session, user) = lock(tx, scene, place).await?;
-    let session = rules::start(session, level, &user, &scene.settings);
+    let session = rules::start(session, level, &user, &scene.act.settings);
     store::save(tx, &session).await?;
     Ok(Step { session, user, refusal: None })
 }
@@ -95,7 +95,8 @@ pub async fn prepare(
         |factor: &Factor| factor.recipient.as_ref().is_some_and(|recipient| recipient.is_default);
     let factor = choose(&offered, strategy, named.as_deref(), is_default, turn.missing())?;
     let previous = rules::last_sent(under_way, factor, scene.act.now);
-    let sending = Sending { factor, user: Some(&user.id), previous, link: None, is_delivered: true };
+    let sending =
+        Sending { factor, user: Some(&user), locale: None, previous, link: None, is_delivered: true };
     let challenge = send(tx, &scene.act, sending).await?;
     let session = rules::asked(session, challenge, scene.act.now);
     store::save(tx, &session).await?;

@@ -41,7 +41,7 @@ impl Stage {
 
     /// The instance's settings.
     pub fn settings(&self) -> &Settings {
-        &self.scene.settings
+        &self.scene.act.settings
     }
 
     /// Whether answers must not tell who has an account.

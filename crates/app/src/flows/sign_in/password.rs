@@ -9,6 +9,7 @@ use super::attempt::{self, Attempt, Stage};
 use super::{finish, rules};
 use crate::cx::Cx;
 use crate::frontend::visitor::Visitor;
+use crate::resources::messages::notices;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::Status;
 use crate::resources::sign_ins::store;
@@ -62,7 +63,9 @@ pub async fn set(tx: &mut Tx, scene: &Scene, user: User, change: Change) -> Resu
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     let (sql, params) = credentials::save(&act.instance, &user.id, &change.apply(held), &act.master)?;
     tx.run(&[sql], &params).await?;
-    scene.save_with_secrets(tx, &user, after).await
+    let user = scene.save_with_secrets(tx, &user, after).await?;
+    notices::password_changed(tx, act, &user).await?;
+    Ok(user)
 }
 
 /// Sets the new password of an attempt that waits for it, and goes on.

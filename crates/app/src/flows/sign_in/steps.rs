@@ -103,8 +103,8 @@ async fn send_factor(
         }
         _ => None,
     };
-    let user = attempt.user.as_ref().map(|user| &user.id);
-    send(tx, &stage.scene.act, Sending { factor, user, previous, link, is_delivered }).await
+    let (user, locale) = (attempt.user.as_ref(), attempt.sign_in.locale.as_deref());
+    send(tx, &stage.scene.act, Sending { factor, user, locale, previous, link, is_delivered }).await
 }
 
 /// Tries a first factor.

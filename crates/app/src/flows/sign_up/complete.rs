@@ -7,6 +7,7 @@ use latchkey_db::Tx;
 
 use super::rules;
 use super::step::Step;
+use crate::events::Event;
 use crate::flows::enter::{self, Begun, Opened};
 use crate::frontend::visitor::Hold;
 use crate::resources::clients::model::Client;
@@ -31,7 +32,7 @@ pub async fn complete(
     mut sign_up: SignUp,
 ) -> Result<Step> {
     let act = &scene.act;
-    let on = Setting { instance: &act.instance, settings: &scene.settings, now: act.now, rng: &*act.rng };
+    let on = Setting { instance: &act.instance, settings: &scene.act.settings, now: act.now, rng: &*act.rng };
     let user = match rules::user(&sign_up, on) {
         Ok(user) => user,
         // What was proven stays so; what does not fit the settings any more can still be changed.
@@ -41,7 +42,8 @@ pub async fn complete(
     if let Err(error) = Error::collect(taken) {
         return Ok(Step { client, secret: None, sign_up, refusal: Some(error) });
     }
-    tx.run_many(create::statements(scene, &user, credentials(&sign_up))?).await?;
+    tx.run_many(create::statements(&scene.act, &user, credentials(&sign_up))?).await?;
+    scene.emit(tx, Event::UserCreated, &user)?;
     let entry = Entry { first_factor: true, ..Entry::default() };
     let (client, session, secret) = enter(tx, scene, hold, client, user.clone(), entry).await?;
     sign_up.created = Some(Created { user: user.id, session });

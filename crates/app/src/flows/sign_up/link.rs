@@ -89,7 +89,7 @@ impl Opening {
                 Err(Error::new(Code::VerificationLinkTokenInvalid))
             }
             (State::Unverified, None)
-                if scene.settings.attack_protection.email_link_require_same_client && !is_same =>
+                if scene.act.settings.attack_protection.email_link_require_same_client && !is_same =>
             {
                 Ok(Err("client_mismatch"))
             }
@@ -102,7 +102,8 @@ impl Opening {
     }
 
     async fn conclude(&self, tx: &mut Tx, is_same: bool, client: Client, sign_up: SignUp) -> Result<Step> {
-        let Scene { act, settings, .. } = &self.scene;
+        let act = &self.scene.act;
+        let settings = &act.settings;
         store::save(tx, &sign_up).await?;
         let is_open = sign_up.status(act.now) == Status::MissingRequirements
             && rules::admit(settings, sign_up.is_invited).is_ok();

@@ -270,7 +270,10 @@ mod tests {
             master: Arc::new(MasterKey::from_bytes([7; 32])),
             client_ip: String::new(),
             user_agent: String::new(),
+            languages: String::new(),
             test_mode: false,
+            settings: Arc::default(),
+            api_url: "http://latchkey.test".into(),
         }
     }
 

@@ -10,12 +10,12 @@ use super::input::SignUpForm;
 use super::{complete, rules, tickets, transfer};
 use crate::cx::Cx;
 use crate::frontend::visitor::{Held, Hold};
-use crate::messages;
-use crate::outbox;
 use crate::resources::challenges::rules::{Attempt, attempt_code};
 use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
 use crate::resources::identifications::rules::taken_problem;
+use crate::resources::messages::rules::{self as messages, Purpose};
+use crate::resources::messages::sending as outgoing;
 use crate::resources::sessions::store as sessions;
 use crate::resources::sign_ups::fields;
 use crate::resources::sign_ups::model::{Password, SignUp};
@@ -119,7 +119,7 @@ impl Stage {
     ) -> Result<Step> {
         let (client, sign_up) = self.lock(tx, &id).await?;
         let mut sign_up = attempts::open(sign_up, self.scene.act.now)?;
-        rules::admit(&self.scene.settings, sign_up.is_invited)?;
+        rules::admit(&self.scene.act.settings, sign_up.is_invited)?;
         self.send(tx, &mut sign_up, strategy, redirect_url).await?;
         store::save(tx, &sign_up).await?;
         Ok(Step { client, secret: None, sign_up, refusal: None })
@@ -142,7 +142,7 @@ impl Stage {
         claimed.verification = Some(challenge);
         if refusal.is_none() {
             sign_up = attempts::open(sign_up, act.now)?;
-            rules::admit(&self.scene.settings, sign_up.is_invited)?;
+            rules::admit(&self.scene.act.settings, sign_up.is_invited)?;
         }
         store::save(tx, &sign_up).await?;
         // Whoever has proven that the address is theirs may know that it has an account already.
@@ -158,7 +158,7 @@ impl Stage {
 
     /// Makes the user and the session if nothing is left to ask for. The attempt is saved already.
     async fn conclude(&self, tx: &mut Tx, client: Client, sign_up: SignUp) -> Result<Step> {
-        match fields::progress(&sign_up, &self.scene.settings).is_complete() {
+        match fields::progress(&sign_up, &self.scene.act.settings).is_complete() {
             true => complete::complete(tx, &self.scene, Some(&self.hold), client, sign_up).await,
             false => Ok(Step { client, secret: None, sign_up, refusal: None }),
         }
@@ -174,7 +174,8 @@ impl Stage {
 
     /// The attempt with what a form says; a code or link is on its way if the form asks for it.
     async fn filled(&self, tx: &mut Tx, sign_up: SignUp, wanted: Wanted) -> Result<SignUp> {
-        let Scene { act, settings, .. } = &self.scene;
+        let act = &self.scene.act;
+        let settings = &act.settings;
         let sign_up = match wanted.form.ticket.as_deref().filter(|ticket| !ticket.is_empty()) {
             Some(ticket) => tickets::admit(tx, act, sign_up, ticket).await?,
             None => sign_up,
@@ -198,7 +199,7 @@ impl Stage {
     /// Which identifiers somebody else has, as far as that may be told.
     async fn taken(&self, tx: &mut Tx, sign_up: &SignUp) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
-        for (param, value) in rules::tellable(sign_up, &self.scene.settings) {
+        for (param, value) in rules::tellable(sign_up, &self.scene.act.settings) {
             if users::is_held(tx, &sign_up.instance, param, &value).await? {
                 problems.push(taken_problem(param));
             }
@@ -213,26 +214,29 @@ impl Stage {
         strategy: Strategy,
         redirect_url: Option<String>,
     ) -> Result<()> {
-        let Scene { act, settings, api_url } = &self.scene;
-        let prepared = rules::prepare(act, sign_up, strategy, redirect_url, settings)?;
+        let act = &self.scene.act;
+        let prepared = rules::prepare(act, sign_up, strategy, redirect_url, &act.settings)?;
         let kind = rules::proves(strategy);
         let to = sign_up.claimed(kind).map(|claimed| claimed.value.as_str()).unwrap_or_default();
         if !prepared.is_sent {
             return Ok(());
         }
+        let locale = sign_up.locale.as_deref();
+        let to = messages::Recipient { user: None, kind, to, identification: None, locale };
         let message = match strategy {
             Strategy::EmailLink => {
-                let url = format!("{api_url}/v1/verify?token={}", prepared.secret.expose());
-                messages::link(None, to, url, "verification_link")
+                let url = format!("{}/v1/verify?token={}", act.api_url, prepared.secret.expose());
+                messages::link(act, to, Purpose::SignUp, &url)
             }
-            _ => messages::code(None, kind, to, &prepared.secret),
+            _ => messages::code(act, to, &prepared.secret),
         };
-        outbox::send(tx, act, message).await
+        outgoing::send(tx, act, message).await
     }
 
     /// Where a browser holds one session at a time, whoever is signed in cannot sign up.
     async fn check_nobody_is_here(&self, tx: &mut Tx, client: &Client) -> Result<()> {
-        let Scene { act, settings, .. } = &self.scene;
+        let act = &self.scene.act;
+        let settings = &act.settings;
         let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
         match live.iter().any(|(session, _)| session.actor.is_some()) {
             _ if live.is_empty() => Ok(()),

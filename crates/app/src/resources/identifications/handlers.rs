@@ -13,8 +13,9 @@ use super::store;
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
 use crate::limits::PHONE_CODE_PAUSE_MS;
-use crate::messages;
-use crate::outbox;
+use crate::resources::messages::notices::primary_address_changed;
+use crate::resources::messages::rules as messages;
+use crate::resources::messages::sending;
 use crate::resources::users::change::{Scene, Target, change};
 use crate::resources::users::model::{Contact, Kind, User, Verification};
 use crate::resources::users::rules::disabled;
@@ -48,17 +49,17 @@ where
     C: FnOnce(&User, &Settings) -> Result<()> + Send + 'static,
 {
     let user_id: UserId = Id::parse(&new.user_id).ok_or_else(|| Error::not_found("user", &new.user_id))?;
-    check_enabled(&scene.settings, kind)?;
+    check_enabled(&scene.act.settings, kind)?;
     let value = rules::checked(kind, &new.value)?;
     let added = cx.write(move |tx| {
         Box::pin(async move {
             let act = &scene.act;
             let before = Target::User(user_id).lock(tx, act).await?;
-            check(&before, &scene.settings)?;
+            check(&before, &scene.act.settings)?;
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::add(before.clone(), kind, value, new.wishes, act.now, &*act.rng)?;
             if new.notify {
-                notify_previous_primary(tx, act, &before, &after).await?;
+                primary_address_changed(tx, act, &before, &after).await?;
             }
             let user = scene.save(tx, &before, after).await?;
             picked(&user, kind, &id)
@@ -84,7 +85,7 @@ pub async fn update(
             let unverified = Code::IdentificationUpdateSecondFactorUnverified;
             let after = rules::update(before.clone(), kind, &id, wishes, act.now, unverified)?;
             if notify {
-                notify_previous_primary(tx, act, &before, &after).await?;
+                primary_address_changed(tx, act, &before, &after).await?;
             }
             let user = scene.save(tx, &before, after).await?;
             picked(&user, kind, &id)
@@ -96,7 +97,7 @@ pub async fn update(
 /// Takes an address or number away.
 pub async fn remove(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId) -> Result<()> {
     let target = Target::Identification(kind, id.clone());
-    let rule = move |user, scene: &Scene| rules::remove(user, kind, &id, &scene.settings);
+    let rule = move |user, scene: &Scene| rules::remove(user, kind, &id, &scene.act.settings);
     change(cx, Scene::new(cx, key), target, rule).await?;
     Ok(())
 }
@@ -121,7 +122,7 @@ pub async fn replace(
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::replace(before.clone(), kind, value, status, act.now, &*act.rng)?;
             if notify {
-                notify_previous_primary(tx, act, &before, &after).await?;
+                primary_address_changed(tx, act, &before, &after).await?;
             }
             let user = scene.save(tx, &before, after).await?;
             picked(&user, kind, &id)
@@ -144,8 +145,9 @@ pub async fn prepare(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId)
             let code = codes::create(&user.id, &id, kind, is_test, act.now, &*act.rng);
             store::insert(tx, &act.instance, &code, &act.master).await?;
             if !is_test {
-                outbox::send(tx, &act, messages::code(Some(&user.id), kind, &contact.value, &code.digits))
-                    .await?;
+                let (to, identification) = (contact.value.as_str(), Some(&id));
+                let to = messages::Recipient { user: Some(&user), kind, to, identification, locale: None };
+                sending::send(tx, &act, messages::code(&act, to, &code.digits)).await?;
             }
             Ok(code)
         })
@@ -188,19 +190,6 @@ pub async fn attempt(
         })
     });
     tried.await.map_err(|error| explain(error, claimed(kind)))
-}
-
-/// Tells the previous primary address that another has taken its place, if one has.
-pub async fn notify_previous_primary(tx: &mut Tx, act: &Act, before: &User, after: &User) -> Result<()> {
-    let (Some(old), Some(new)) = (before.email_addresses.primary(), after.email_addresses.primary()) else {
-        return Ok(());
-    };
-    let is_test = act.test_mode && codes::is_for_tests(Kind::Email, &old.value);
-    if old.value == new.value || is_test {
-        return Ok(());
-    }
-    let message = messages::primary_address_changed(&after.id, &old.value, &new.value);
-    outbox::send(tx, act, message).await
 }
 
 async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()> {

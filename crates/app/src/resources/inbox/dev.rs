@@ -1,85 +1,145 @@
-//! `GET /dev/inbox`
+//! `GET /v1/inbox`, and the same as `GET /dev/inbox`, which is a page for browsers.
 
+use std::time::Duration;
+
+use axum::extract::State;
+use axum::http::HeaderMap;
+use axum::http::header::ACCEPT;
 use axum::response::Response;
 use latchkey_base::kinds::MessageId;
-use latchkey_base::page::Paging;
-use latchkey_base::{Code, Error, Id, Result, Time};
-use latchkey_db::{DbError, List, Row};
+use latchkey_base::{Code, Error, Result, Time};
+use latchkey_web::api::Api;
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use tokio::time::Instant;
 
-use crate::auth::SecretKey;
+use super::model::{Sealed, Wanted};
+use super::page;
+use super::reader::Reader;
+use super::store;
+use super::view::{self, MessageView};
+use crate::AppState;
 use crate::cx::Cx;
-use crate::limits::INBOX_MESSAGES;
-use crate::outbox::Content;
-use crate::resources::instances::model::Environment;
+use crate::limits::{INBOX_MESSAGES, INBOX_WAIT_SECONDS};
 use crate::resources::users::view::ListView;
+
+/// How often somebody who waits looks by themselves: not every message rings the bell, and none of another
+/// node does.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// Adds the operation.
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Inbox");
+    api.get("/inbox", "ListInboxMessages", list)
+        .summary("Messages of a development instance, newest first")
+        .query::<InboxQuery>()
+        .returns::<ListView<MessageView>>()
+        .errors(&[400, 422, 503]);
+}
 
 /// Which messages.
 #[derive(Deserialize, JsonSchema)]
 pub struct InboxQuery {
     /// Only to this address or number.
     to: Option<String>,
+    /// Only those written at this time (in milliseconds) or later.
+    #[schemars(range(min = 0))]
+    since: Option<i64>,
+    /// Only those after the message of this id.
+    after: Option<String>,
+    /// At most so many.
+    #[serde(default = "all")]
+    #[schemars(range(min = 1, max = 100))]
+    limit: i64,
+    /// How many seconds to wait for the first message where there is none yet, such as `5` or `5s`; up to 30.
+    #[schemars(regex(pattern = r"^([0-9]|[12][0-9]|30)s?$"))]
+    wait: Option<String>,
 }
 
-/// A message as the inbox shows it.
-#[derive(Serialize, JsonSchema)]
-struct MessageView {
-    id: MessageId,
-    channel: String,
-    to: String,
-    slug: String,
-    subject: String,
-    body: String,
-    code: Option<String>,
-    link: Option<String>,
-    created_at: Time,
+fn all() -> i64 {
+    INBOX_MESSAGES
 }
 
-struct Sealed {
-    id: MessageId,
-    channel: String,
-    to: String,
-    slug: String,
-    content: Vec<u8>,
-    created_at: Time,
-}
-
-/// The newest messages of a development instance.
-pub async fn list(cx: Cx, key: SecretKey, Query(query): Query<InboxQuery>) -> Result<Response, Failure> {
-    if key.environment != Environment::Development {
-        return Err(Error::new(Code::RequestInvalidForEnvironment)
-            .saying("Only development instances have an inbox.")
-            .into());
+impl InboxQuery {
+    fn patience(&self) -> Result<Duration> {
+        let text = self.wait.as_deref().unwrap_or("0");
+        match text.strip_suffix('s').unwrap_or(text).parse() {
+            Ok(seconds @ 0..=30) => Ok(Duration::from_secs(seconds.min(INBOX_WAIT_SECONDS))),
+            _ => Err(Error::param(Code::FormParamValueInvalid, "wait")
+                .saying("It must be a number of seconds from 0 to 30, such as 5s.")),
+        }
     }
-    let select = "SELECT id, channel, recipient, slug, content_sealed, created_at FROM messages";
-    let sealed = List::new(select)
-        .filter("instance_id = ?", vec![(&key.instance).into()])
-        .maybe("recipient = ?", query.to.map(|to| to.to_lowercase()))
-        .order("created_at DESC, id DESC")
-        .page(Paging { limit: INBOX_MESSAGES, offset: 0 })
-        .fetch(&mut cx.app.db.read().await?, read)
-        .await?;
-    let open = |sealed: Sealed| -> Result<MessageView> {
-        let plain = cx.app.master.open(sealed.id.as_str(), &sealed.content).map_err(Error::internal)?;
-        let Content { subject, body, code, link } =
-            serde_json::from_slice(&plain).map_err(Error::internal)?;
-        let Sealed { id, channel, to, slug, created_at, .. } = sealed;
-        Ok(MessageView { id, channel, to, slug, subject, body, code, link, created_at })
-    };
+}
+
+/// Browsers get the page, programs the messages.
+pub async fn page_or_list(
+    State(state): State<AppState>,
+    headers: HeaderMap,
+    request: axum::extract::Request,
+) -> Result<Response, Failure> {
+    let wants_page = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
+    if wants_page.is_some_and(|accept| accept.contains("text/html")) {
+        return Ok(page::page(State(state)).await?);
+    }
+    let (mut parts, _) = request.into_parts();
+    let cx = from(&mut parts, &state).await?;
+    let reader = from(&mut parts, &state).await?;
+    list(cx, reader, from(&mut parts, &state).await?).await
+}
+
+async fn from<T: axum::extract::FromRequestParts<AppState, Rejection = Failure>>(
+    parts: &mut axum::http::request::Parts,
+    state: &AppState,
+) -> Result<T, Failure> {
+    T::from_request_parts(parts, state).await
+}
+
+/// The newest messages; waits for the first as long as the caller wants.
+pub async fn list(cx: Cx, reader: Reader, Query(query): Query<InboxQuery>) -> Result<Response, Failure> {
+    let wanted = wanted(&cx, &reader, &query).await?;
+    let sealed = awaited(&cx, &reader, &wanted, query.patience()?).await?;
+    let open = |sealed| view::message(sealed, &cx.app.master);
     let data: Vec<MessageView> = sealed.into_iter().map(open).collect::<Result<_>>()?;
     cx.reply(&ListView { total_count: data.len() as i64, data })
 }
 
-fn read(row: &Row<'_>) -> Result<Sealed, DbError> {
-    Ok(Sealed {
-        id: Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a message without id".into()))?,
-        channel: row.text(1)?,
-        to: row.text(2)?,
-        slug: row.text(3)?,
-        content: row.bytes(4)?,
-        created_at: row.time(5)?,
-    })
+async fn wanted(cx: &Cx, reader: &Reader, query: &InboxQuery) -> Result<Wanted> {
+    let after = match &query.after {
+        Some(text) => Some(place(cx, reader, text).await?),
+        None => None,
+    };
+    let to = query.to.as_ref().map(|to| to.to_lowercase());
+    Ok(Wanted { to, since: query.since.map(Time::from_ms), after, limit: query.limit })
+}
+
+/// Where the message stands that others are to follow.
+async fn place(cx: &Cx, reader: &Reader, text: &str) -> Result<(Time, MessageId)> {
+    let unknown = || Error::param(Code::FormParamValueInvalid, "after").saying("There is no such message.");
+    let id = MessageId::parse(text).ok_or_else(unknown)?;
+    let at = store::written_at(&mut cx.app.db.read().await?, &reader.instance, &id).await?;
+    Ok((at.ok_or_else(unknown)?, id))
+}
+
+/// The messages, as soon as there is one or the time is over.
+async fn awaited(cx: &Cx, reader: &Reader, wanted: &Wanted, patience: Duration) -> Result<Vec<Sealed>> {
+    let mut listener = cx.app.bell.listen();
+    let deadline = Instant::now() + patience;
+    let mut place = None;
+    loop {
+        let found = store::list(&mut cx.app.db.read().await?, &reader.instance, wanted).await?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if !found.is_empty() || left.is_zero() {
+            return Ok(found);
+        }
+        if place.is_none() {
+            place = Some(cx.app.inbox_places.try_acquire().map_err(|_| busy())?);
+        }
+        listener.wait(left.min(LOOK)).await;
+    }
+}
+
+fn busy() -> Error {
+    Error::new(Code::ServiceUnavailable).saying("Too many are waiting for messages.").retry_after(1)
 }

@@ -2,7 +2,7 @@
 
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Error, Id, Result, Time};
-use latchkey_db::{DbError, Row, Tx};
+use latchkey_db::{DbError, Row, Tx, Value};
 
 use super::model::{Environment, Instance, SigningKeyState, StoredKey};
 use crate::settings::Settings;
@@ -41,30 +41,47 @@ pub async fn find_by_frontend_api(tx: &mut Tx, host: &str) -> Result<Option<Plac
     Ok(tx.maybe(&[SELECT_PLACE, " WHERE frontend_api = $1"], &[host.into()], read_place).await?)
 }
 
-/// The same, with the id of the key it signs with now: nearly every answer to a browser is signed.
+/// How the instance of a browser's request is found.
+pub enum By<'a> {
+    /// By the host of its Frontend API, in lower case.
+    Host(&'a str),
+    /// By the digest of a secret key.
+    Key(&'a [u8]),
+    /// The oldest development instance: whom requests are for that name nobody.
+    Default,
+}
+
+impl By<'_> {
+    /// The condition on `instances i`, and its first parameter.
+    pub fn condition(&self) -> (&'static str, Value) {
+        match self {
+            By::Host(host) => (" WHERE i.frontend_api = $1", (*host).into()),
+            By::Key(digest) => {
+                (" WHERE i.id = (SELECT instance_id FROM secret_keys WHERE digest = $1)", (*digest).into())
+            }
+            By::Default => (
+                " WHERE i.id = (SELECT id FROM instances WHERE environment = $1 ORDER BY created_at, id LIMIT 1)",
+                Environment::Development.name().into(),
+            ),
+        }
+    }
+}
+
+/// The place of `instances i` and the id of the key it signs with at the second parameter: nearly every
+/// answer to a browser is signed.
+pub const SIGNING_PLACE: &str = "SELECT i.id, i.environment, i.settings_revision, i.frontend_api, \
+     (SELECT k.kid FROM signing_keys k WHERE k.instance_id = i.id AND k.active_from <= $2 \
+     ORDER BY k.created_at DESC, k.kid LIMIT 1)";
+
+/// The instance of a browser's request, with the id of the key it signs with now.
 pub async fn find_signing_place(
     tx: &mut Tx,
-    host: &str,
+    by: &By<'_>,
     now: Time,
 ) -> Result<Option<(Place, Option<String>)>> {
-    let sql = "SELECT id, environment, settings_revision, frontend_api, \
-               (SELECT k.kid FROM signing_keys k WHERE k.instance_id = i.id AND k.active_from <= $2 \
-                ORDER BY k.created_at DESC, k.kid LIMIT 1) \
-               FROM instances i WHERE i.frontend_api = $1";
-    let read = |row: &Row<'_>| Ok((read_place(row)?, row.maybe_text(4)?));
-    Ok(tx.maybe(&[sql], &[host.into(), now.into()], read).await?)
-}
-
-/// The place of the instance a key digest belongs to.
-pub async fn find_place_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Place>> {
-    let sql = " WHERE id = (SELECT instance_id FROM secret_keys WHERE digest = $1)";
-    Ok(tx.maybe(&[SELECT_PLACE, sql], &[digest.into()], read_place).await?)
-}
-
-/// The oldest development instance: whom requests are for that name nobody.
-pub async fn find_default_development(tx: &mut Tx) -> Result<Option<Place>> {
-    let sql = " WHERE environment = 'development' ORDER BY created_at, id LIMIT 1";
-    Ok(tx.maybe(&[SELECT_PLACE, sql], &[], read_place).await?)
+    let (condition, value) = by.condition();
+    let parts = [SIGNING_PLACE, " FROM instances i", condition];
+    Ok(tx.maybe(&parts, &[value, now.into()], read_signing_place).await?)
 }
 
 /// The host of an instance's Frontend API.
@@ -221,6 +238,11 @@ pub fn read_holder(row: &Row<'_>) -> Result<Holder, DbError> {
         environment: read_environment(row.str(1)?)?,
         settings_revision: row.int(2)?,
     })
+}
+
+/// Reads what [`SIGNING_PLACE`] selects.
+pub fn read_signing_place(row: &Row<'_>) -> Result<(Place, Option<String>), DbError> {
+    Ok((read_place(row)?, row.maybe_text(4)?))
 }
 
 fn read_place(row: &Row<'_>) -> Result<Place, DbError> {

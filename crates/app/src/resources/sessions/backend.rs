@@ -110,7 +110,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> A
                 let entry = Entry { first_factor: true, ..Entry::default() };
                 let seen = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
                 let session =
-                    rules::begin(&user, &client.id, entry, seen, &scene.settings, act.now, &*act.rng);
+                    rules::begin(&user, &client.id, entry, seen, &scene.act.settings, act.now, &*act.rng);
                 store::insert(tx, &session).await?;
                 client.last_active_session = Some(session.id.clone());
                 clients::save(tx, &client, act.now).await?;

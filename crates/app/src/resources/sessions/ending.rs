@@ -9,6 +9,8 @@ use super::{rules, store, view};
 use crate::cx::Act;
 use crate::events::Event;
 use crate::outbox;
+use crate::resources::users::store as users;
+use crate::resources::users::view::Lens;
 
 /// Ends a session, and says so. One that is over already stays as it is.
 pub async fn end(tx: &mut Tx, act: &Act, session: Session, status: Status) -> Result<Session> {
@@ -59,5 +61,8 @@ pub async fn announce(tx: &mut Tx, act: &Act, session: &Session) -> Result<()> {
         Status::Revoked => Event::SessionRevoked,
         Status::Ended | Status::Replaced | Status::Expired | Status::Abandoned => Event::SessionEnded,
     };
-    outbox::emit(tx, act, event, session.id.as_str(), &view::session(session, act.now)).await
+    let user = users::find(tx, &act.instance, &session.user).await?;
+    let shown = view::session_event(session, user.as_ref(), Lens::of(act));
+    // Of one user, so that nobody hears of a session before its user.
+    outbox::emit(tx, act, event, session.user.as_str(), &shown)
 }

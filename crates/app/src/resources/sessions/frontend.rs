@@ -81,7 +81,7 @@ async fn touch(
             let act = &scene.act;
             let mut client = hold.lock_known(tx).await?;
             let session = lock_live(tx, &client, &id, act.now).await?;
-            let session = rules::used(session, &scene.settings, act.now);
+            let session = rules::used(session, &scene.act.settings, act.now);
             store::save(tx, &session).await?;
             // Apps compare tokens with the time of the client's last change, so it only moves when
             // another session becomes the active one.
@@ -187,7 +187,7 @@ async fn note_use(cx: &Cx, visitor: &Visitor, session: Session) -> Result<()> {
             let act = &scene.act;
             let found = store::lock(tx, &act.instance, &id).await?;
             match found.filter(|session| session.is_live(act.now)) {
-                Some(session) => store::save(tx, &rules::used(session, &scene.settings, act.now)).await,
+                Some(session) => store::save(tx, &rules::used(session, &scene.act.settings, act.now)).await,
                 None => Ok(()),
             }
         })

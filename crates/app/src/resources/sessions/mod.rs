@@ -6,6 +6,7 @@ pub mod ending;
 pub mod frontend;
 pub mod input;
 pub mod model;
+pub mod present;
 pub mod refresh;
 pub mod renewals;
 pub mod rules;

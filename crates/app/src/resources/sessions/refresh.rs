@@ -81,7 +81,7 @@ async fn use_up(
             if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
                 return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
             }
-            store::save(tx, &rules::used(session, &scene.settings, act.now)).await
+            store::save(tx, &rules::used(session, &scene.act.settings, act.now)).await
         })
     });
     used.await

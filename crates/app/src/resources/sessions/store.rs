@@ -8,9 +8,8 @@ use latchkey_db::{DbError, List, Row, Tx};
 use super::model::{Session, Status};
 use crate::document;
 use crate::resources::clients::model::Client;
-use crate::resources::clients::store as clients;
 use crate::resources::users::model::User;
-use crate::resources::users::store::read_document;
+use crate::resources::users::store as users;
 
 const SELECT: &str = "SELECT instance_id, document FROM sessions";
 /// The ones that still count, at the third parameter.
@@ -43,37 +42,6 @@ pub async fn find_with_user(
                JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
                WHERE s.instance_id = $1 AND s.id = $2";
     Ok(tx.maybe(&[sql], &[instance.into(), id.into()], read_with_user).await?)
-}
-
-/// A session with its user and its client.
-pub struct Whole {
-    /// The session.
-    pub session: Session,
-    /// Its user.
-    pub user: User,
-    /// Its client.
-    pub client: Client,
-    /// The digest of the client's secret.
-    pub token_digest: Vec<u8>,
-}
-
-/// A session of that client with both ends, in one statement: renewing tokens is what browsers do most.
-pub async fn find_whole(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    id: &SessionId,
-    client: &ClientId,
-) -> Result<Option<Whole>> {
-    let sql = "SELECT s.instance_id, s.document, u.document, c.document, c.token_digest FROM sessions s \
-               JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
-               JOIN clients c ON c.instance_id = s.instance_id AND c.id = s.client_id \
-               WHERE s.instance_id = $1 AND s.id = $2 AND s.client_id = $3";
-    let read = |row: &Row<'_>| {
-        let (session, user) = read_with_user(row)?;
-        let client = clients::read_document(&session.instance, row.str(3)?)?;
-        Ok(Whole { session, user, client, token_digest: row.bytes(4)? })
-    };
-    Ok(tx.maybe(&[sql], &[instance.into(), id.into(), client.into()], read).await?)
 }
 
 /// One session, to change it.
@@ -237,14 +205,18 @@ pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
 }
 
 fn read(row: &Row<'_>) -> Result<Session, DbError> {
-    let mut session: Session = document::read("session", row.str(1)?)?;
-    session.instance = read_instance(row)?;
-    Ok(session)
+    read_document(&read_instance(row)?, row.str(1)?)
+}
+
+/// Reads a session from its document.
+pub fn read_document(instance: &InstanceId, text: &str) -> Result<Session, DbError> {
+    let session: Session = document::read("session", text)?;
+    Ok(Session { instance: instance.clone(), ..session })
 }
 
 fn read_with_user(row: &Row<'_>) -> Result<(Session, User), DbError> {
     let session = read(row)?;
-    let user = read_document(&session.instance, row.str(2)?)?;
+    let user = users::read_document(&session.instance, row.str(2)?)?;
     Ok((session, user))
 }
 

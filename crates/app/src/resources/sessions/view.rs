@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 
 use super::model::{Activity, Level, ReverificationStatus, Session, Status, Task};
 use crate::resources::users::model::User;
-use crate::resources::users::view::{self as users, FrontendUserView, Lens, PublicUserView};
+use crate::resources::users::view::{self as users, FrontendUserView, Lens, PublicUserView, UserView};
 use crate::words::{object, word};
 
 word!(Status: Abandoned, Active, Ended, Expired, Pending, Removed, Replaced, Revoked);
@@ -100,6 +100,25 @@ pub fn session(session: &Session, now: Time) -> SessionView<'_> {
         created_at: session.created_at,
         updated_at: session.updated_at,
         tasks: tasks(session),
+    }
+}
+
+/// What is told about a session when something happened to it: the user too, unless they are gone.
+#[derive(Serialize, JsonSchema)]
+pub struct SessionEventView<'a> {
+    #[serde(flatten)]
+    session: SessionView<'a>,
+    user: Option<UserView<'a>>,
+}
+
+pub fn session_event<'a>(
+    session: &'a Session,
+    user: Option<&'a User>,
+    lens: Lens<'a>,
+) -> SessionEventView<'a> {
+    SessionEventView {
+        session: self::session(session, lens.now),
+        user: user.map(|user| users::user(user, lens)),
     }
 }
 

@@ -183,11 +183,11 @@ async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
 }
 
 async fn lock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    changed(cx, key, id, |user, scene| rules::lock(user, &scene.settings, scene.act.now)).await
+    changed(cx, key, id, |user, scene| rules::lock(user, &scene.act.settings, scene.act.now)).await
 }
 
 async fn unlock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    changed(cx, key, id, |user, scene| rules::unlock(user, &scene.settings)).await
+    changed(cx, key, id, |user, scene| rules::unlock(user, &scene.act.settings)).await
 }
 
 async fn merge_metadata(
@@ -356,7 +356,7 @@ async fn delete_wallet(
 ) -> Answer {
     let gone = deleted("web3_wallet", &wallet);
     let rule =
-        move |user, scene: &Scene| identifications::remove(user, Kind::Wallet, &wallet, &scene.settings);
+        move |user, scene: &Scene| identifications::remove(user, Kind::Wallet, &wallet, &scene.act.settings);
     change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
     cx.reply(&gone)
 }

@@ -1,7 +1,5 @@
 //! The one way to change a user: load, decide, save and emit, in one transaction.
 
-use std::sync::Arc;
-
 use latchkey_base::kinds::{IdentificationId, UserId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::Tx;
@@ -15,7 +13,6 @@ use crate::events::Event;
 use crate::outbox;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::Status;
-use crate::settings::Settings;
 
 /// How to find the user to change.
 pub enum Target {
@@ -45,21 +42,17 @@ impl Target {
 pub struct Scene {
     /// Who does it when.
     pub act: Act,
-    /// The instance's settings.
-    pub settings: Arc<Settings>,
-    /// Where pictures are served.
-    pub api_url: Arc<str>,
 }
 
 impl Scene {
     /// The scene of a request.
     pub fn new(cx: &Cx, key: &SecretKey) -> Scene {
-        Scene { act: cx.act(key), settings: key.settings.clone(), api_url: cx.app.api_url.clone() }
+        Scene { act: cx.act(key) }
     }
 
     /// How users are shown.
     pub fn lens(&self) -> view::Lens<'_> {
-        view::Lens { now: self.act.now, settings: &self.settings, api_url: &self.api_url }
+        view::Lens::of(&self.act)
     }
 
     /// Saves a changed user and records the event; nothing when nothing changed.
@@ -79,13 +72,13 @@ impl Scene {
     async fn write(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
         let after = User { updated_at: self.act.now, ..after };
         store::save(tx, before, &after).await?;
-        self.emit(tx, Event::UserUpdated, &after).await?;
+        self.emit(tx, Event::UserUpdated, &after)?;
         Ok(after)
     }
 
     /// Records an event about a user.
-    pub async fn emit(&self, tx: &mut Tx, event: Event, user: &User) -> Result<()> {
-        outbox::emit(tx, &self.act, event, user.id.as_str(), &view::user(user, self.lens())).await
+    pub fn emit(&self, tx: &mut Tx, event: Event, user: &User) -> Result<()> {
+        outbox::emit(tx, &self.act, event, user.id.as_str(), &view::user(user, self.lens()))
     }
 }
 
@@ -161,7 +154,7 @@ pub async fn delete(tx: &mut Tx, act: &Act, target: &Target) -> Result<()> {
     Sessions::End.settle(tx, act, &user.id).await?;
     store::delete(tx, &act.instance, &user.id).await?;
     let event = view::DeletedView { external_id: user.external_id, ..view::deleted("user", &user.id) };
-    outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event).await
+    outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event)
 }
 
 /// What follows from a change: when second factors came or went.

@@ -13,7 +13,7 @@ use super::model::User;
 use super::rules::Setting;
 use super::{rules, store, view};
 use crate::auth::SecretKey;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::events::Event;
 use crate::outbox;
 use crate::resources::identifications::rules::taken_problem;
@@ -31,9 +31,10 @@ pub async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateUser>) -> 
     let user = change.mark(user, cx.now);
     let user = User { mfa_enabled_at: user.has_second_factor().then_some(cx.now), ..user };
     let held = change.is_some().then(|| change.apply(Credentials::default()));
-    let statements = statements(&scene, &user, held)?;
-    match cx.app.db.write_all(statements).await {
-        Ok(()) => cx.reply(&view::user(&user, scene.lens())),
+    let shown = view::user(&user, scene.lens());
+    let created = outbox::event(&scene.act, Event::UserCreated, user.id.as_str(), &shown)?;
+    match cx.write_all(statements(&scene.act, &user, held)?, vec![created]).await {
+        Ok(()) => cx.reply(&shown),
         Err(error) => Err(explain(&cx.app.db, error, &user).await.into()),
     }
 }
@@ -49,19 +50,12 @@ fn given(input: &CreateUser) -> Given<'_> {
     }
 }
 
-/// Everything that is written for a new user, sent together.
-pub fn statements(scene: &Scene, user: &User, held: Option<Credentials>) -> Result<Vec<Statement>> {
-    let act = &scene.act;
+/// Everything that is written for a new user beside the event, sent together.
+pub fn statements(act: &Act, user: &User, held: Option<Credentials>) -> Result<Vec<Statement>> {
     let mut statements = store::insert(user)?;
     if let Some(held) = held {
         statements.push(credentials::save(&act.instance, &user.id, &held, &act.master)?);
     }
-    statements.push(outbox::event(
-        act,
-        Event::UserCreated,
-        user.id.as_str(),
-        &view::user(user, scene.lens()),
-    )?);
     Ok(statements)
 }
 

@@ -25,8 +25,8 @@ use super::rules::Setting;
 use super::{rules, store, view};
 use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
-use crate::resources::identifications::handlers::notify_previous_primary;
 use crate::resources::images;
+use crate::resources::messages::notices::primary_address_changed;
 
 /// `UpdateUser`
 pub async fn update(
@@ -106,7 +106,7 @@ pub async fn write(
     let act = &scene.act;
     let before = Target::User(id).lock(tx, act).await?;
     let setting =
-        Setting { instance: &act.instance, settings: &scene.settings, now: act.now, rng: &*act.rng };
+        Setting { instance: &act.instance, settings: &scene.act.settings, now: act.now, rng: &*act.rng };
     let after = rules::update(before.clone(), &input, setting)?;
     let after = metadata::apply(after, metadata, Mode::Replace)?;
     let after = change.mark(after, act.now);
@@ -116,7 +116,7 @@ pub async fn write(
         return Err(Error::param(Code::ImageNotFound, "profile_image_id"));
     }
     if input.notify_primary_email_address_changed == Some(true) {
-        notify_previous_primary(tx, act, &before, &after).await?;
+        primary_address_changed(tx, act, &before, &after).await?;
     }
     let after = match change.is_some() && write_credentials(tx, act, &before.id, change).await? {
         true => scene.save_with_secrets(tx, &before, after).await?,

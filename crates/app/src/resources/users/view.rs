@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::model::{ExternalAccount, Passkey, Strategy, TrustedDevice, User};
+use crate::cx::Act;
 use crate::resources::identifications::view::{
     self as contact, EmailAddressView, PhoneNumberView, WalletView,
 };
@@ -25,6 +26,13 @@ pub struct Lens<'a> {
     pub now: Time,
     pub settings: &'a Settings,
     pub api_url: &'a str,
+}
+
+impl<'a> Lens<'a> {
+    /// How a request sees users.
+    pub fn of(act: &'a Act) -> Lens<'a> {
+        Lens { now: act.now, settings: &act.settings, api_url: &act.api_url }
+    }
 }
 
 /// A user as backends see them.

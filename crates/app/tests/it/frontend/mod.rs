@@ -1,5 +1,6 @@
 //! The Frontend API around its operations: who asks, which instance answers, what the answer carries.
 
+mod ahead;
 mod clients;
 mod gate;
 mod handshake;

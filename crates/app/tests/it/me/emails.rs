@@ -43,7 +43,7 @@ async fn an_address_is_added_proven_and_told_about() {
     let list: Vec<&Value> =
         all.as_array().unwrap().iter().map(|one| &one["verification"]["status"]).collect();
     assert_eq!(list, ["verified", "verified"]);
-    assert_eq!(me.events_after(before).await, ["user.updated", "user.updated"]);
+    assert_eq!(me.events_after(before).await, ["email.created", "user.updated", "user.updated"]);
     me.post(&path, json!({"code": code})).await.is_error(400, "verification_already_verified");
     let again = format!("{PATH}/{id}/prepare_verification");
     me.post(&again, json!({"strategy": "email_code"})).await.is_error(400, "verification_already_verified");

@@ -33,7 +33,7 @@ async fn the_current_password_changes_it_however_old_the_proof() {
     let changed = me.post(CHANGE, fields).await.ok();
     assert_eq!(changed["response"]["id"], me.user.as_str());
     assert!(is_password(&t, &me, NEW).await && !is_password(&t, &me, PASSWORD).await);
-    assert_eq!(me.events_after(before).await, ["user.updated"]);
+    assert_eq!(me.events_after(before).await, ["email.created", "user.updated"]);
 }
 
 #[tokio::test]
@@ -124,7 +124,7 @@ async fn other_sessions_end_with_the_old_password_if_wanted() {
     me.post(CHANGE, fields).await.ok();
     elsewhere.get("/v1/me").await.is_error(401, "signed_out");
     me.get("/v1/me").await.ok();
-    assert_eq!(me.events_after(before).await, ["session.revoked", "user.updated"]);
+    assert_eq!(me.events_after(before).await, ["email.created", "session.revoked", "user.updated"]);
 }
 
 #[tokio::test]

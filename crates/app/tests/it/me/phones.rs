@@ -30,7 +30,10 @@ async fn a_number_is_added_proven_and_removed() {
     assert_eq!(me.get(PATH).await.ok().as_array().unwrap().len(), 1);
     let gone = me.delete(&format!("{PATH}/{id}")).await.ok();
     assert_eq!(gone["response"], json!({"object": "phone_number", "id": id, "deleted": true}));
-    assert_eq!(me.events_after(before).await, ["user.updated", "user.updated", "user.updated"]);
+    assert_eq!(
+        me.events_after(before).await,
+        ["sms.created", "user.updated", "user.updated", "user.updated"]
+    );
 }
 
 #[tokio::test]

@@ -31,7 +31,7 @@ async fn choosing_another_password_ends_the_task_of_that_name() {
         me.post("/v1/me/change_password", json!({"new_password": "staple battery horse"})).await.ok();
     let session = &changed["client"]["sessions"][0];
     assert_eq!((&session["status"], session.get("tasks")), (&json!("active"), None));
-    assert_eq!(me.events_after(before).await, ["session.created", "user.updated"]);
+    assert_eq!(me.events_after(before).await, ["email.created", "session.created", "user.updated"]);
 }
 
 #[tokio::test]

@@ -43,7 +43,7 @@ impl Scene {
         let mut told: Vec<&str> = events
             .iter()
             .filter(|event| event.kind == "session.revoked")
-            .map(|event| &*event.subject)
+            .map(|event| event.data["id"].as_str().unwrap())
             .collect();
         told.sort_unstable();
         let mut expected: Vec<&str> = self.sessions.iter().map(String::as_str).collect();

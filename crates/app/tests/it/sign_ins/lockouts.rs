@@ -44,7 +44,12 @@ async fn failures_of_every_kind_in_every_browser_add_up_to_a_lock() {
     let last = begin(&mut t.browser(), json!({"identifier": "ada_l", "password": "wrong-password"})).await;
     is_locked(&last);
     let told: Vec<_> = t.events().await.split_off(events);
-    assert_eq!((told.len(), told[0].kind.as_str()), (1, "user.updated"));
+    let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
+    assert_eq!(kinds, ["user.updated", "email.created"]);
+    assert_eq!(
+        (&told[1].data["slug"], &told[1].data["data"]["lockout_duration"]),
+        (&json!("account_locked"), &json!("1 hour"))
+    );
     assert_eq!(
         (&told[0].data["locked"], &told[0].data["lockout_expires_in_seconds"]),
         (&json!(true), &json!(3600))

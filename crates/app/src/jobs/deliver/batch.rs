@@ -1,0 +1,234 @@
+//! What is sent to one endpoint in one go.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering::Relaxed;
+
+use futures_util::stream::{FuturesUnordered, StreamExt};
+use latchkey_base::{Error, Result, Time};
+use latchkey_db::{Statement, Tx};
+use latchkey_outbound::reach::Reach;
+
+use super::{Courier, rules};
+use crate::events::Event;
+use crate::outbox;
+use crate::resources::events::model::StoredEvent;
+use crate::resources::webhook_deliveries::model::{Attempt, Delivery, Status};
+use crate::resources::webhooks::model::{Endpoint, Health};
+use crate::resources::webhooks::sending::Sender;
+use crate::resources::webhooks::store::Progress;
+use crate::resources::{events, instances, webhook_deliveries, webhooks};
+
+/// Events of one batch: what a crash may repeat, and what one transaction notes.
+const EVENTS: i64 = 256;
+/// Requests to one endpoint at once.
+const REQUESTS: usize = 16;
+
+/// Events for one endpoint.
+pub(super) struct Batch {
+    endpoint: Endpoint,
+    reach: Reach,
+    /// Events about one subject, oldest first: one is sent when the one before it has arrived.
+    chains: Vec<Vec<Item>>,
+    /// What is noted without being sent.
+    noted: Vec<Delivery>,
+    /// The last event that was read.
+    cursor_seq: i64,
+}
+
+struct Item {
+    event: StoredEvent,
+    delivery: Delivery,
+}
+
+/// What became of a batch.
+#[derive(Default)]
+pub(super) struct Sent {
+    deliveries: Vec<Delivery>,
+    /// Whether each attempt succeeded.
+    outcomes: Vec<bool>,
+}
+
+impl Batch {
+    /// Reads what is due and what is new; nothing when there is neither, or the endpoint wants no more.
+    pub(super) async fn read(courier: &Courier, endpoint: &Endpoint) -> Result<Option<Batch>> {
+        let now = courier.parts.clock.now();
+        let mut tx = courier.parts.db.read().await?;
+        let found = webhooks::store::find(&mut tx, &endpoint.instance, &endpoint.id).await?;
+        let Some(endpoint) = found.filter(|endpoint| !endpoint.is_disabled) else { return Ok(None) };
+        let Some(instance) = instances::store::find(&mut tx, &endpoint.instance).await? else {
+            return Ok(None);
+        };
+        let mut batch = Batch {
+            cursor_seq: endpoint.cursor_seq,
+            reach: instance.settings.events.reach(instance.environment),
+            chains: Vec::new(),
+            noted: Vec::new(),
+            endpoint,
+        };
+        // Before the events: whatever has a number up to this one can be seen from now on.
+        let head = events::store::head(&mut tx, &batch.endpoint.instance).await?;
+        let due = batch.read_due(&mut tx, now).await?;
+        let new = batch.read_new(&mut tx, EVENTS - due, now).await?;
+        if new == 0 && due < EVENTS {
+            // All that was left was deleted meanwhile; otherwise there would always be something to do.
+            batch.cursor_seq = batch.cursor_seq.max(head);
+        }
+        let is_moved = batch.cursor_seq > batch.endpoint.cursor_seq;
+        Ok((due > 0 || is_moved).then_some(batch))
+    }
+
+    /// What is to be tried again. Of one subject there is only the first.
+    async fn read_due(&mut self, tx: &mut Tx, now: Time) -> Result<i64> {
+        let Endpoint { instance, id, .. } = &self.endpoint;
+        let due =
+            webhook_deliveries::store::due(tx, instance, id, now, rules::HOLDING_ATTEMPTS, EVENTS).await?;
+        let count = i64::try_from(due.len()).map_err(Error::internal)?;
+        for delivery in due {
+            match events::store::find(tx, &self.endpoint.instance, delivery.seq).await? {
+                Some(event) => self.chains.push(vec![Item { event, delivery }]),
+                None => self.noted.push(rules::lost(delivery, now)),
+            }
+        }
+        Ok(count)
+    }
+
+    /// What the endpoint has not come to yet.
+    async fn read_new(&mut self, tx: &mut Tx, room: i64, now: Time) -> Result<i64> {
+        let Endpoint { instance, id, cursor_seq, .. } = &self.endpoint;
+        let new = events::store::after(tx, instance, *cursor_seq, room).await?;
+        let count = i64::try_from(new.len()).map_err(Error::internal)?;
+        let Some(last) = new.last() else { return Ok(0) };
+        self.cursor_seq = last.seq;
+        // Somebody may have moved the cursor back.
+        let before = webhook_deliveries::store::between(tx, instance, id, *cursor_seq, last.seq).await?;
+        let mut before: HashMap<i64, Delivery> = before.into_iter().map(|it| (it.seq, it)).collect();
+        let any_waits = webhook_deliveries::store::any_waits(tx, instance, id).await?;
+        let mut chains: HashMap<String, (bool, Vec<Item>)> = HashMap::new();
+        for event in new.into_iter().filter(|event| self.endpoint.wants(&event.kind)) {
+            let delivery = match before.remove(&event.seq) {
+                Some(known) if known.status == Status::Pending => continue,
+                Some(known) => Delivery { attempts: 0, ..known },
+                None => rules::new(&self.endpoint, &event, now),
+            };
+            if !chains.contains_key(&event.subject) {
+                let is_held = any_waits
+                    && webhook_deliveries::store::is_held(
+                        tx,
+                        instance,
+                        id,
+                        &event.subject,
+                        rules::HOLDING_ATTEMPTS,
+                    )
+                    .await?;
+                chains.insert(event.subject.clone(), (is_held, Vec::new()));
+            }
+            if let Some((_, chain)) = chains.get_mut(&event.subject) {
+                chain.push(Item { event, delivery });
+            }
+        }
+        for (is_held, chain) in chains.into_values() {
+            match is_held {
+                true => self
+                    .noted
+                    .extend(chain.into_iter().map(|item| rules::queued_behind(item.delivery, None, now))),
+                false => self.chains.push(chain),
+            }
+        }
+        Ok(count)
+    }
+
+    /// Sends everything, some subjects at once, each in its order.
+    pub(super) async fn send(&self, courier: &Courier) -> Result<Sent> {
+        let sender = Sender {
+            client: &courier.parts.outbound,
+            master: &courier.parts.master,
+            clock: &*courier.parts.clock,
+            timeout: courier.parts.answer_timeout,
+        };
+        let mut waiting = self.chains.iter();
+        let mut running = FuturesUnordered::new();
+        for chain in waiting.by_ref().take(REQUESTS) {
+            running.push(self.send_chain(courier, &sender, chain));
+        }
+        let mut sent = Sent::default();
+        while let Some(done) = running.next().await {
+            if let Some(chain) = waiting.next() {
+                running.push(self.send_chain(courier, &sender, chain));
+            }
+            let Sent { deliveries, outcomes } = done?;
+            sent.deliveries.extend(deliveries);
+            sent.outcomes.extend(outcomes);
+        }
+        Ok(sent)
+    }
+
+    async fn send_chain(&self, courier: &Courier, sender: &Sender<'_>, chain: &[Item]) -> Result<Sent> {
+        let mut sent = Sent::default();
+        let mut held_until = None;
+        for Item { event, delivery } in chain {
+            let delivery = delivery.clone();
+            if held_until.is_some() {
+                sent.deliveries.push(rules::queued_behind(delivery, held_until, courier.parts.clock.now()));
+                continue;
+            }
+            let attempt: Attempt = sender.send(&self.endpoint, self.reach, event).await?;
+            sent.outcomes.push(attempt.is_success());
+            let delivery = rules::tried(delivery, attempt, courier.parts.clock.now(), &*courier.parts.rng);
+            held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
+            sent.deliveries.push(delivery);
+        }
+        Ok(sent)
+    }
+
+    /// Notes what became of everything and moves the cursor, all at once.
+    pub(super) async fn save(self, courier: &Courier, sent: Sent) -> Result<()> {
+        let now = courier.parts.clock.now();
+        let (failing_since, is_given_up) = rules::health(self.endpoint.failing_since, &sent.outcomes, now);
+        let all = sent.deliveries.iter().chain(&self.noted);
+        let statements = all.map(webhook_deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
+        let disabled = match is_given_up {
+            true => Some(self.disabled(courier, now)?),
+            false => None,
+        };
+        let progress = Progress { cursor_seq: self.cursor_seq, failing_since, is_given_up };
+        let (endpoint, node) = (self.endpoint, courier.node.clone());
+        let saved = courier.parts.db.write(move |tx| {
+            Box::pin(async move {
+                if !webhooks::store::save_progress(tx, &endpoint, &node, &progress).await? {
+                    return match webhooks::store::find(tx, &endpoint.instance, &endpoint.id).await? {
+                        Some(_) => Err(Error::internal("another node took the endpoint")),
+                        // Somebody deleted it, and what became of its events with it.
+                        None => Ok(()),
+                    };
+                }
+                disabled.into_iter().for_each(|event| tx.append(event));
+                Ok(tx.run_rows(statements).await?)
+            })
+        });
+        saved.await?;
+        courier.parts.counts.deliveries.add(&sent.deliveries, &sent.outcomes);
+        if is_given_up {
+            courier.parts.bell.ring();
+        }
+        Ok(())
+    }
+
+    /// The event that nothing is sent to the endpoint any more.
+    fn disabled(&self, courier: &Courier, now: Time) -> Result<latchkey_db::Numbered> {
+        let endpoint = Endpoint { is_disabled: true, ..self.endpoint.clone() };
+        let origin = outbox::Origin::server(&endpoint.instance, now, &*courier.parts.rng);
+        let health = Health::default();
+        let shown = webhooks::view::endpoint(&endpoint, &health);
+        outbox::event(origin, Event::WebhookEndpointDisabled, endpoint.id.as_str(), &shown)
+    }
+}
+
+impl super::Counts {
+    fn add(&self, deliveries: &[Delivery], outcomes: &[bool]) {
+        let delivered = outcomes.iter().filter(|is_success| **is_success).count() as u64;
+        let given_up = deliveries.iter().filter(|it| it.status == Status::Failed).count() as u64;
+        self.delivered.fetch_add(delivered, Relaxed);
+        self.refused.fetch_add(outcomes.len() as u64 - delivered, Relaxed);
+        self.given_up.fetch_add(given_up, Relaxed);
+    }
+}

@@ -1,0 +1,129 @@
+//! Telling people what happened to their account. Notices go to the primary address, or by text to the
+//! primary number of those who have none; never to targets for tests, nor to an address that is not proven.
+
+use latchkey_base::Result;
+use latchkey_db::Tx;
+use serde_json::{Map, Value, json};
+
+use super::model::Message;
+use super::rules::{self, Recipient};
+use super::sending;
+use crate::cx::Act;
+use crate::resources::identifications::codes::is_for_tests;
+use crate::resources::sessions::model::Activity;
+use crate::resources::templates::catalogue;
+use crate::resources::users::model::{Contact, Kind, User};
+
+/// The password is another one.
+pub async fn password_changed(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    tell(tx, act, user, "password_changed", Map::new()).await
+}
+
+/// There is no password any more.
+pub async fn password_removed(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    tell(tx, act, user, "password_removed", Map::new()).await
+}
+
+/// Nobody can sign in for a while.
+pub async fn account_locked(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    let duration = act.settings.lockout.duration_minutes.map(spoken_minutes).unwrap_or_default();
+    let data = [
+        ("failed_attempts".to_owned(), json!(user.failed_attempts)),
+        ("lockout_duration".to_owned(), json!(duration)),
+        ("locked_date".to_owned(), json!(act.now.spoken())),
+    ];
+    tell(tx, act, user, "account_locked", Map::from_iter(data)).await
+}
+
+/// Somebody signed in on a client that did not know them.
+pub async fn new_device(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    seen: &Activity,
+    method: Option<&str>,
+) -> Result<()> {
+    let text = |value: &Option<String>| json!(value.as_deref().unwrap_or_default());
+    let data = [
+        ("device_type".to_owned(), text(&seen.device_type)),
+        ("browser_name".to_owned(), text(&seen.browser_name)),
+        ("operating_system".to_owned(), text(&seen.device_type)),
+        ("ip_address".to_owned(), text(&seen.ip_address)),
+        ("location".to_owned(), json!("")),
+        ("sign_in_method".to_owned(), json!(spoken_method(method))),
+        ("session_created_at".to_owned(), json!(act.now.spoken())),
+        ("revoke_session_url".to_owned(), json!("")),
+    ];
+    tell(tx, act, user, "new_device_sign_in", Map::from_iter(data)).await
+}
+
+/// Another address is the primary one; the old one is told.
+pub async fn primary_address_changed(tx: &mut Tx, act: &Act, before: &User, after: &User) -> Result<()> {
+    let (Some(old), Some(new)) = (before.email_addresses.primary(), after.email_addresses.primary()) else {
+        return Ok(());
+    };
+    if old.value == new.value || act.test_mode && is_for_tests(Kind::Email, &old.value) {
+        return Ok(());
+    }
+    let data = [("new_email_address".to_owned(), json!(new.value))];
+    let to = recipient(after, Kind::Email, old);
+    sending::send(tx, act, rules::notice(to, "primary_email_address_changed", Map::from_iter(data))).await
+}
+
+async fn tell(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    slug: &'static str,
+    data: Map<String, Value>,
+) -> Result<()> {
+    let proven = |kind: Kind| {
+        let contact = user.contacts(kind).primary().filter(|contact| contact.is_verified())?;
+        (!act.test_mode || !is_for_tests(kind, &contact.value)).then(|| recipient(user, kind, contact))
+    };
+    let to = match user.email_addresses.primary() {
+        Some(_) => proven(Kind::Email),
+        None => proven(Kind::Phone),
+    };
+    match to.map(|to| rules::notice(to, slug, data)).filter(exists) {
+        Some(message) => sending::send(tx, act, message).await,
+        None => Ok(()),
+    }
+}
+
+fn exists(message: &Message<'_>) -> bool {
+    catalogue::find(message.channel, message.slug).is_some()
+}
+
+fn recipient<'a>(user: &'a User, kind: Kind, contact: &'a Contact) -> Recipient<'a> {
+    Recipient { user: Some(user), kind, to: &contact.value, identification: Some(&contact.id), locale: None }
+}
+
+fn spoken_minutes(minutes: i64) -> String {
+    let spoken = |count: i64, unit: &str| format!("{count} {unit}{}", if count == 1 { "" } else { "s" });
+    match minutes % 60 == 0 {
+        true => spoken(minutes / 60, "hour"),
+        false => spoken(minutes, "minute"),
+    }
+}
+
+/// A way to sign in, as people call it.
+fn spoken_method(strategy: Option<&str>) -> String {
+    let words = strategy.unwrap_or_default().replace('_', " ");
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_and_methods_are_written_as_people_say_them() {
+        assert_eq!((spoken_minutes(60).as_str(), spoken_minutes(90).as_str()), ("1 hour", "90 minutes"));
+        assert_eq!(
+            (spoken_method(Some("email_code")).as_str(), spoken_method(None).as_str()),
+            ("Email code", "")
+        );
+    }
+}

@@ -1,0 +1,132 @@
+//! Which messages there are, and which variant of a template they are made from.
+
+use latchkey_base::kinds::IdentificationId;
+use latchkey_base::secret::Secret;
+use latchkey_base::text::is_locale;
+use serde_json::{Map, Value, json};
+
+use super::model::Message;
+use crate::cx::Act;
+use crate::limits::VERIFICATION_MS;
+use crate::resources::templates::model::{Channel, Stored};
+use crate::resources::templates::rules::fallbacks;
+use crate::resources::users::model::{Kind, User};
+
+/// Languages of a browser that are looked at; nobody reads more.
+const LANGUAGES: usize = 10;
+
+/// Whom a message goes to.
+#[derive(Clone, Copy)]
+pub struct Recipient<'a> {
+    /// Their account, if they have one yet.
+    pub user: Option<&'a User>,
+    /// E-mail or phone.
+    pub kind: Kind,
+    /// The address or number.
+    pub to: &'a str,
+    /// The identification it is, if it is one yet.
+    pub identification: Option<&'a IdentificationId>,
+    /// The language of an attempt, for people whose own is not known.
+    pub locale: Option<&'a str>,
+}
+
+impl Recipient<'_> {
+    fn channel(&self) -> Channel {
+        match self.kind {
+            Kind::Phone => Channel::Sms,
+            Kind::Email | Kind::Wallet => Channel::Email,
+        }
+    }
+}
+
+fn message<'a>(to: Recipient<'a>, slug: &'static str, data: Map<String, Value>) -> Message<'a> {
+    let channel = to.channel();
+    let Recipient { user, to, identification, locale, .. } = to;
+    Message { user, identification, locale, channel, to, slug, data, expire_at: None }
+}
+
+fn proof<'a>(act: &Act, to: Recipient<'a>, slug: &'static str, name: &str, secret: &str) -> Message<'a> {
+    let data =
+        [(name.to_owned(), json!(secret)), ("ttl_minutes".to_owned(), json!(VERIFICATION_MS / 60_000))];
+    let expire_at = Some(act.now.plus_ms(VERIFICATION_MS));
+    Message { expire_at, ..message(to, slug, Map::from_iter(data)) }
+}
+
+/// A one-time code.
+pub fn code<'a>(act: &Act, to: Recipient<'a>, digits: &Secret) -> Message<'a> {
+    proof(act, to, "verification_code", "otp_code", digits.expose())
+}
+
+/// A code to choose a new password with. Those without an account get one that opens nothing, and must not
+/// learn of it here.
+pub fn reset_code<'a>(act: &Act, to: Recipient<'a>, digits: &Secret) -> Message<'a> {
+    proof(act, to, "reset_password_code", "otp_code", digits.expose())
+}
+
+/// What a link is for.
+#[derive(Clone, Copy)]
+pub enum Purpose {
+    /// Signing in.
+    SignIn,
+    /// Signing up.
+    SignUp,
+    /// Proving that an address is one's own.
+    Profile,
+}
+
+/// A link that proves the address.
+pub fn link<'a>(act: &Act, to: Recipient<'a>, purpose: Purpose, url: &str) -> Message<'a> {
+    let slug = match purpose {
+        Purpose::SignIn => "magic_link_sign_in",
+        Purpose::SignUp => "magic_link_sign_up",
+        Purpose::Profile => "magic_link_user_profile",
+    };
+    proof(act, to, slug, "magic_link", url)
+}
+
+/// A message that tells of something.
+pub fn notice<'a>(to: Recipient<'a>, slug: &'static str, data: Map<String, Value>) -> Message<'a> {
+    message(to, slug, data)
+}
+
+/// The languages somebody reads, best first: their own if it is known, else that of the attempt, else those
+/// of their browser.
+pub fn languages(own: Option<&str>, attempt: Option<&str>, accepted: &str) -> Vec<String> {
+    match own.or(attempt).filter(|tag| is_locale(tag)) {
+        Some(tag) => fallbacks(tag),
+        None => accepted_languages(accepted).iter().flat_map(|tag| fallbacks(tag)).collect(),
+    }
+}
+
+/// The languages of an `Accept-Language` header, best first (RFC 9110, 12.5.4).
+fn accepted_languages(header: &str) -> Vec<String> {
+    let read = |part: &str| {
+        let (tag, weight) = part.split_once(';').unwrap_or((part, "q=1"));
+        let weight = weight.trim().strip_prefix("q=").and_then(|weight| weight.trim().parse::<f32>().ok());
+        let weight = weight.filter(|weight| *weight > 0.0)?;
+        is_locale(tag.trim()).then(|| (tag.trim().to_owned(), weight))
+    };
+    let mut found: Vec<(String, f32)> = header.split(',').take(LANGUAGES).filter_map(read).collect();
+    found.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    found.into_iter().map(|(tag, _)| tag).collect()
+}
+
+/// The variant of a template for somebody who reads these languages, if there is one.
+pub fn variant<'a>(stored: &'a [Stored], languages: &[String]) -> Option<&'a Stored> {
+    languages
+        .iter()
+        .find_map(|tag| stored.iter().find(|stored| !stored.locale.is_empty() && stored.locale == *tag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_language_somebody_chose_counts_before_that_of_their_browser() {
+        assert_eq!(languages(Some("pt-br"), Some("de"), "fr"), ["pt-BR", "pt"]);
+        assert_eq!(languages(None, Some("de"), "fr"), ["de"]);
+        assert_eq!(languages(None, None, "fr;q=0.5, de-AT, *;q=0.1, es;q=0, x y"), ["de-AT", "de", "fr"]);
+        assert!(languages(None, None, "").is_empty());
+    }
+}

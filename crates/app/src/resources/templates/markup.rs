@@ -1,0 +1,441 @@
+//! Where in a page a variable stands, and what a page must not contain.
+//!
+//! The walk follows the HTML standard's tokenizer as far as pages of e-mails go, and refuses whatever
+//! readers would read in different ways: a variable inside a tag name, an attribute without quotes, a style
+//! sheet. Conditions may only stand between tags, so that every outcome is read as it was walked.
+
+use super::syntax::Piece;
+
+/// Why a page is refused.
+#[derive(Debug, PartialEq)]
+pub enum Fault {
+    /// It cannot be sent as it is.
+    Invalid(String),
+    /// It does what only pages do that are after somebody's secrets.
+    Suspicious(String),
+}
+
+/// How a variable is escaped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Context {
+    /// As text, or as part of a quoted attribute.
+    Text,
+    /// As an address of its own: only one of the web is shown.
+    Url,
+}
+
+/// Elements that run code, ask for input, load other pages, or are read differently by different readers.
+const FORBIDDEN: [&str; 24] = [
+    "applet",
+    "base",
+    "button",
+    "embed",
+    "form",
+    "frame",
+    "frameset",
+    "iframe",
+    "input",
+    "math",
+    "noembed",
+    "noframes",
+    "noscript",
+    "object",
+    "option",
+    "param",
+    "plaintext",
+    "portal",
+    "script",
+    "select",
+    "svg",
+    "template",
+    "textarea",
+    "xmp",
+];
+/// Attributes that hold an address.
+const URLS: [&str; 9] =
+    ["action", "background", "cite", "data", "href", "longdesc", "poster", "src", "xlink:href"];
+/// How an address may begin. Without a scheme it would lead nowhere from a mailbox.
+const SCHEMES: [&str; 6] = ["https://", "http://", "mailto:", "tel:", "cid:", "#"];
+/// Elements whose content is no markup.
+const RAW: [&str; 2] = ["style", "title"];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    Data,
+    TagOpen,
+    TagName,
+    InTag,
+    AttributeName,
+    AfterName,
+    BeforeValue,
+    Value(Option<char>),
+    Declaration,
+    Comment,
+    Raw,
+}
+
+/// The context of every variable of a page, in order.
+pub fn contexts(pieces: &[Piece<'_>]) -> Result<Vec<Context>, Fault> {
+    let mut walk = Walk::new();
+    let mut found = Vec::new();
+    for piece in pieces {
+        match piece {
+            Piece::Text(text) => text.chars().try_for_each(|c| walk.step(c))?,
+            Piece::Value { path, .. } => found.push(walk.value(path)?),
+            Piece::If(_) | Piece::ElseIf(_) | Piece::Else | Piece::End if walk.state != State::Data => {
+                return Err(invalid("A condition may only stand between tags."));
+            }
+            Piece::If(_) | Piece::ElseIf(_) | Piece::Else | Piece::End => (),
+        }
+    }
+    match (walk.first, walk.state) {
+        (Some(fault), _) => Err(fault),
+        (None, State::Data) => Ok(found),
+        (None, _) => Err(invalid("The page ends inside a tag, a comment or a style sheet.")),
+    }
+}
+
+fn invalid(text: impl Into<String>) -> Fault {
+    Fault::Invalid(text.into())
+}
+
+struct Walk {
+    state: State,
+    element: String,
+    is_closing: bool,
+    attribute: String,
+    /// The value of the attribute so far.
+    value: String,
+    /// Whether the value begins with a variable.
+    is_variable: bool,
+    /// What came last in a comment, a declaration or a style sheet.
+    tail: String,
+    is_refresh: bool,
+    /// The first thing that is wrong. Something suspicious may still come, and weighs more.
+    first: Option<Fault>,
+}
+
+impl Walk {
+    fn new() -> Walk {
+        Walk {
+            state: State::Data,
+            element: String::new(),
+            is_closing: false,
+            attribute: String::new(),
+            value: String::new(),
+            is_variable: false,
+            tail: String::new(),
+            is_refresh: false,
+            first: None,
+        }
+    }
+
+    fn note(&mut self, outcome: Result<(), Fault>) -> Result<(), Fault> {
+        match outcome {
+            Err(Fault::Invalid(text)) => {
+                self.first.get_or_insert(Fault::Invalid(text));
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+
+    fn step(&mut self, c: char) -> Result<(), Fault> {
+        match (self.state, c) {
+            (State::Data, '<') => self.state = State::TagOpen,
+            (State::Data, _) => (),
+            (State::TagOpen, _) => self.open(c),
+            (State::TagName, '>')
+            | (State::InTag, '>')
+            | (State::AttributeName | State::AfterName | State::BeforeValue, '>') => {
+                self.end_attribute()?;
+                self.end_tag()?;
+            }
+            (State::TagName, _) if c.is_ascii_whitespace() || c == '/' => self.state = State::InTag,
+            (State::TagName, _) => self.element.push(c.to_ascii_lowercase()),
+            (State::InTag, _) if c.is_ascii_whitespace() || c == '/' => (),
+            (State::InTag, _) => self.begin_attribute(c),
+            (State::AttributeName | State::AfterName, '=') => self.state = State::BeforeValue,
+            (State::AttributeName, _) if c.is_ascii_whitespace() => self.state = State::AfterName,
+            (State::AttributeName | State::AfterName, '/') => {
+                self.end_attribute()?;
+                self.state = State::InTag;
+            }
+            (State::AttributeName, _) => self.attribute.push(c.to_ascii_lowercase()),
+            (State::AfterName, _) if c.is_ascii_whitespace() => (),
+            (State::AfterName, _) => {
+                self.end_attribute()?;
+                self.begin_attribute(c);
+            }
+            (State::BeforeValue, _) if c.is_ascii_whitespace() => (),
+            (State::BeforeValue, '"' | '\'') => self.state = State::Value(Some(c)),
+            (State::BeforeValue, _) => {
+                self.state = State::Value(None);
+                self.value.push(c);
+            }
+            (State::Value(Some(quote)), _) if c == quote => {
+                self.end_attribute()?;
+                self.state = State::InTag;
+            }
+            (State::Value(None), _) if c.is_ascii_whitespace() => {
+                self.end_attribute()?;
+                self.state = State::InTag;
+            }
+            (State::Value(None), '>') => {
+                self.end_attribute()?;
+                self.end_tag()?;
+            }
+            (State::Value(_), _) => self.value.push(c),
+            (State::Declaration | State::Comment | State::Raw, _) => self.skip(c)?,
+        }
+        Ok(())
+    }
+
+    fn open(&mut self, c: char) {
+        self.element.clear();
+        self.is_closing = c == '/';
+        self.is_refresh = false;
+        self.state = match c {
+            '/' => State::TagName,
+            '!' | '?' => {
+                self.tail.clear();
+                State::Declaration
+            }
+            _ if c.is_ascii_alphabetic() => {
+                self.element.push(c.to_ascii_lowercase());
+                State::TagName
+            }
+            '<' => State::TagOpen,
+            _ => State::Data,
+        };
+    }
+
+    /// Inside what is not markup: looks for its end.
+    fn skip(&mut self, c: char) -> Result<(), Fault> {
+        self.tail.push(c.to_ascii_lowercase());
+        match self.state {
+            State::Declaration if self.tail == "--" => {
+                self.tail.clear();
+                self.state = State::Comment;
+            }
+            State::Declaration if c == '>' => self.state = State::Data,
+            // `<!-->` and `<!--->` are whole comments too.
+            State::Comment if c == '>' && ends_comment(&self.tail) => self.state = State::Data,
+            State::Raw if self.ends_raw(c) => {
+                check_style(&self.tail)?;
+                self.is_closing = true;
+                self.state = if c == '>' { State::Data } else { State::InTag };
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    /// Whether the element whose content is no markup ends here: its name must be whole.
+    fn ends_raw(&self, c: char) -> bool {
+        let is_end = c.is_ascii_whitespace() || c == '/' || c == '>';
+        is_end && self.tail[..self.tail.len() - 1].ends_with(&format!("</{}", self.element))
+    }
+
+    fn begin_attribute(&mut self, c: char) {
+        self.attribute.clear();
+        self.attribute.push(c.to_ascii_lowercase());
+        self.value.clear();
+        self.is_variable = false;
+        self.state = State::AttributeName;
+    }
+
+    fn end_attribute(&mut self) -> Result<(), Fault> {
+        let name = std::mem::take(&mut self.attribute);
+        if name.is_empty() {
+            return Ok(());
+        }
+        let value = squeezed(&self.value);
+        match name.as_str() {
+            "srcdoc" | "formaction" | "ping" => {
+                return Err(Fault::Suspicious(format!("`{name}` is not allowed in e-mails.")));
+            }
+            _ if name.starts_with("on") => return Err(Fault::Suspicious(format!("`{name}` runs code."))),
+            "http-equiv" => self.is_refresh = value == "refresh",
+            "style" => check_style(&value)?,
+            "srcset" => self.note(value.split(',').try_for_each(check_url))?,
+            _ if URLS.contains(&name.as_str()) && !self.is_variable => self.note(check_url(&value))?,
+            _ if name.contains(['<', '"', '\'', '`']) => {
+                self.note(Err(invalid("A tag is not written correctly.")))?;
+            }
+            _ => (),
+        }
+        Ok(())
+    }
+
+    fn end_tag(&mut self) -> Result<(), Fault> {
+        let name = self.element.as_str();
+        if FORBIDDEN.contains(&name) {
+            return Err(Fault::Suspicious(format!("`<{name}>` is not allowed in e-mails.")));
+        }
+        if name == "meta" && self.is_refresh {
+            return Err(Fault::Suspicious("An e-mail must not lead elsewhere by itself.".to_owned()));
+        }
+        self.tail.clear();
+        self.state = match RAW.contains(&name) && !self.is_closing {
+            true => State::Raw,
+            false => State::Data,
+        };
+        Ok(())
+    }
+
+    /// The context of a variable that stands here.
+    fn value(&mut self, path: &str) -> Result<Context, Fault> {
+        match self.state {
+            State::Data => Ok(Context::Text),
+            State::Raw if self.element == "title" => Ok(Context::Text),
+            State::Value(Some(_)) => self.attribute_value(path),
+            State::TagOpen => Err(invalid(format!("`{{{{{path}}}}}` stands behind a `<`."))),
+            _ => Err(invalid(format!("`{{{{{path}}}}}` may only stand in text or in a quoted attribute."))),
+        }
+    }
+
+    fn attribute_value(&mut self, path: &str) -> Result<Context, Fault> {
+        let name = self.attribute.as_str();
+        if name.starts_with("on") || name == "style" || name == "srcset" || name == "http-equiv" {
+            return Err(invalid(format!("`{{{{{path}}}}}` must not stand in `{name}`.")));
+        }
+        if !URLS.contains(&name) {
+            return Ok(Context::Text);
+        }
+        match squeezed(&self.value).as_str() {
+            "" if !self.is_variable => {
+                self.is_variable = true;
+                Ok(Context::Url)
+            }
+            _ if self.is_variable => Ok(Context::Text),
+            begun => check_url(begun).map(|()| Context::Text),
+        }
+    }
+}
+
+fn ends_comment(tail: &str) -> bool {
+    tail == ">" || tail == "->" || tail.ends_with("-->") || tail.ends_with("--!>")
+}
+
+/// An address as readers take it: without spaces and control characters, whatever its case.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace() && !c.is_control()).collect::<String>().to_lowercase()
+}
+
+fn check_url(url: &str) -> Result<(), Fault> {
+    let url = squeezed(url);
+    match url.as_str() {
+        "" => Ok(()),
+        _ if SCHEMES.iter().any(|scheme| url.starts_with(scheme)) => Ok(()),
+        // Written with escapes it is still the same to a reader.
+        _ if url.contains("script:")
+            || url.contains("&colon")
+            || url.contains("&#")
+            || url.starts_with("data:") =>
+        {
+            Err(Fault::Suspicious("An address must not run code.".to_owned()))
+        }
+        _ => Err(invalid(format!(
+            "The address `{}` must begin with https://.",
+            url.chars().take(60).collect::<String>()
+        ))),
+    }
+}
+
+fn check_style(style: &str) -> Result<(), Fault> {
+    let style = squeezed(style);
+    match ["javascript:", "vbscript:", "expression(", "-moz-binding", "behavior:"]
+        .iter()
+        .any(|word| style.contains(word))
+    {
+        true => Err(Fault::Suspicious("A style must not run code.".to_owned())),
+        false => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::syntax::parse;
+    use super::*;
+
+    fn walk(page: &str) -> Result<Vec<Context>, Fault> {
+        contexts(&parse(page).unwrap().pieces)
+    }
+
+    #[test]
+    fn variables_are_known_by_where_they_stand() {
+        let page = r#"<!doctype html><title>{{a}}</title><style>a{b:c}</style><!-- x > y --><p title='{{b}}'>1 < 2 {{c}}</p>
+            <a href="{{d}}?x={{e}}">{{#if f}}<b>{{f}}</b>{{/if}}</a><img src="https://x/{{g}}" alt=""/>"#;
+        let expected = [
+            Context::Text,
+            Context::Text,
+            Context::Text,
+            Context::Url,
+            Context::Text,
+            Context::Text,
+            Context::Text,
+        ];
+        assert_eq!(walk(page), Ok(expected.to_vec()));
+    }
+
+    #[test]
+    fn variables_stand_nowhere_else() {
+        for page in [
+            "<{{a}}>",
+            "<a {{a}}>",
+            "<a x={{a}}>",
+            "<a {{a}}='b'>",
+            "<style>{{a}}</style>",
+            "<!-- {{a}} -->",
+            "<p style='{{a}}'>",
+            "<img srcset='{{a}}'>",
+            "<a href='x{{a}}'>",
+            "<a x='{{#if a}}b{{/if}}'>",
+            "<p",
+            "<!--",
+            "<style>",
+            "<a href='/x'>",
+            "<!{{a}}>",
+            "<a href='htt{{a}}'>",
+        ] {
+            assert!(matches!(walk(page), Err(Fault::Invalid(_))), "{page}: {:?}", walk(page));
+        }
+    }
+
+    #[test]
+    fn what_runs_code_or_asks_for_secrets_is_suspicious() {
+        for page in [
+            "<script>",
+            "<SCRIPT src=x>",
+            "<iframe src='https://x'>",
+            "<form action='https://x'>",
+            "<input>",
+            "<object>",
+            "<embed>",
+            "<base href='https://x'>",
+            "<svg>",
+            "<a href='javascript:x'>",
+            "<a href=' jAva\nscript:x'>",
+            "<a href=javascript:x>",
+            "<img src='data:text/html,x'>",
+            "<p onclick='x'>",
+            "<p onload=x>",
+            "<p/onload=x>",
+            "<iframe srcdoc='x'>",
+            "<b ping=x>",
+            "<meta http-equiv='refresh' content='0'>",
+            "<p style='x:expression(y)'>",
+            "<style>a{b:url(javascript:x)}</style>",
+            "<a href='java&#115;cript&colon;x'>",
+            "<!--><script>-->",
+            "<!doctype><script>",
+            "</script>",
+            "<<script>",
+            "<style></style x><script>",
+            "<title></title\n><script>",
+        ] {
+            assert!(matches!(walk(page), Err(Fault::Suspicious(_))), "{page}: {:?}", walk(page));
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! What the operations on deliveries take. Ours, and closed.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Query of `ListWebhookDeliveries`.
+#[derive(Deserialize, JsonSchema)]
+pub struct ListWebhookDeliveries {
+    /// Only those that stand so: `pending`, `succeeded` or `failed`.
+    pub status: Option<String>,
+    /// Only of this kind of event, such as `user.created`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Only of events with a smaller number: the `seq` of the last delivery of the page before.
+    pub before_seq: Option<i64>,
+    /// At most so many.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 500))]
+    pub limit: i64,
+    /// Skip so many.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
+    pub offset: i64,
+}
+
+fn default_limit() -> i64 {
+    latchkey_base::page::DEFAULT_LIMIT
+}
+
+/// Body of `ReplayWebhookEvents`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayWebhookEvents {
+    /// From when on, in milliseconds.
+    #[schemars(range(min = 0))]
+    pub since: i64,
+    /// Only what has failed, rather than everything again.
+    #[serde(default)]
+    pub only_failed: bool,
+}

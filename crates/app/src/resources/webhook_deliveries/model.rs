@@ -1,0 +1,97 @@
+//! What a delivery is.
+
+use latchkey_base::Time;
+use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
+use serde::{Deserialize, Serialize};
+
+/// What became of an event at an endpoint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// The tenant.
+    pub instance: InstanceId,
+    /// Where it goes.
+    pub endpoint: WebhookEndpointId,
+    /// The number of the event.
+    pub seq: i64,
+    /// The event.
+    pub event_id: EventId,
+    /// Its kind.
+    pub kind: String,
+    /// What the event is about; events about the same thing arrive in order.
+    pub subject: String,
+    /// How it stands.
+    pub status: Status,
+    /// How often it was tried since it was queued or replayed.
+    pub attempts: i64,
+    /// When it is tried again; nothing unless it is pending.
+    pub next_at: Option<Time>,
+    /// What was tried, oldest first.
+    pub log: Vec<Attempt>,
+    /// When it was queued.
+    pub created_at: Time,
+    /// When it was last changed.
+    pub updated_at: Time,
+}
+
+/// Which deliveries a list shows.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Filter {
+    /// Only those that stand so.
+    pub status: Option<Status>,
+    /// Only of this kind of event.
+    pub kind: Option<String>,
+    /// Only of events with a smaller number.
+    pub before_seq: Option<i64>,
+}
+
+/// How a delivery stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// It will be tried, perhaps again.
+    Pending,
+    /// It arrived.
+    Succeeded,
+    /// It was tried for the last time.
+    Failed,
+}
+
+impl Status {
+    /// Every one.
+    pub const ALL: [Status; 3] = [Status::Pending, Status::Succeeded, Status::Failed];
+
+    /// Reads a name.
+    pub fn parse(text: &str) -> Option<Status> {
+        Status::ALL.into_iter().find(|status| status.name() == text)
+    }
+
+    /// The name in the table and on the wire.
+    pub fn name(self) -> &'static str {
+        match self {
+            Status::Pending => "pending",
+            Status::Succeeded => "succeeded",
+            Status::Failed => "failed",
+        }
+    }
+}
+
+/// One try, as it lies in the log of a delivery.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attempt {
+    /// When it began.
+    pub at: Time,
+    /// What the receiver answered, if it did.
+    pub status_code: Option<u16>,
+    /// How long it took.
+    pub duration_ms: i64,
+    /// The beginning of the answer's body.
+    pub response: String,
+    /// Why there was no answer.
+    pub error: Option<String>,
+}
+
+impl Attempt {
+    /// Whether the receiver took the event.
+    pub fn is_success(&self) -> bool {
+        self.status_code.is_some_and(|status| (200..300).contains(&status))
+    }
+}

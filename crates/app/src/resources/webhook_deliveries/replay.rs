@@ -1,0 +1,57 @@
+//! Sending again, for the API and for the command line.
+
+use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
+use latchkey_base::{Error, Result, Time};
+use latchkey_db::Tx;
+
+use super::model::Delivery;
+use super::{rules, store};
+use crate::resources::{events, webhooks};
+
+/// Makes one delivery due now. The event must still be there.
+pub async fn one(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    event: &EventId,
+    now: Time,
+) -> Result<Delivery> {
+    let missing = || not_found(event);
+    let found = store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)?;
+    events::store::find(tx, instance, found.seq).await?.ok_or_else(missing)?;
+    store::replay(tx, instance, endpoint, event, now).await?;
+    store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)
+}
+
+/// Makes what failed since a time due now. Says how many events that are.
+pub async fn failed(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &WebhookEndpointId,
+    since: Time,
+    now: Time,
+) -> Result<i64> {
+    webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))?;
+    store::replay_failed(tx, instance, id, since, now).await
+}
+
+/// Takes an endpoint back to a time, so that everything since then goes out again in its order. Says how
+/// many events that are, wanted or not. An endpoint that has not come so far yet stays where it is.
+pub async fn everything(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &WebhookEndpointId,
+    since: Time,
+) -> Result<i64> {
+    let endpoint = webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))?;
+    let before = events::store::last_before(tx, instance, rules::surely_before(since)).await?;
+    let Some(first) = events::store::first_since(tx, instance, since, before).await? else { return Ok(0) };
+    let cursor = endpoint.cursor_seq.min(first - 1);
+    webhooks::store::move_cursor(tx, instance, id, cursor).await?;
+    Ok(endpoint.cursor_seq - cursor)
+}
+
+/// The refusal of an event that has no delivery here, or is no longer kept.
+pub fn not_found(event: &EventId) -> Error {
+    Error::not_found("delivery of an event", event)
+}

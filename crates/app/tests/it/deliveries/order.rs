@@ -1,0 +1,138 @@
+//! Events about one user arrive in their order; nobody waits for another user's.
+
+use std::collections::HashMap;
+
+use super::*;
+use latchkey_testkit::Reaction;
+
+/// A receiver that refuses one event while told to.
+async fn refusing(event_of: &str) -> Receiver {
+    let receiver = Receiver::start().await;
+    let refused = event_of.to_owned();
+    receiver.react_by(move |arrival| Reaction::status(if arrival.id() == refused { 500 } else { 200 }));
+    receiver
+}
+
+#[tokio::test]
+async fn a_failing_event_holds_up_its_user_and_nobody_else() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    let (ann, created) = user(&t, "ann").await;
+    let (bob, bob_created) = user(&t, "bob").await;
+    let ann_renamed = rename(&t, &ann, "Ann").await;
+    let bob_renamed = rename(&t, &bob, "Bob").await;
+    let refused = created.clone();
+    receiver.react_by(move |arrival| Reaction::status(if arrival.id() == refused { 500 } else { 200 }));
+    send(&courier).await;
+    let mut arrived = receiver.ids();
+    arrived.sort_by_key(|id| *id != created);
+    assert_eq!(arrived, [&created, &bob_created, &bob_renamed].map(String::as_str));
+    assert_eq!(standing(&t, &endpoint, &ann_renamed).await, ("pending".to_owned(), 0));
+    // What happens later waits as well, in batches of its own.
+    let again = rename(&t, &ann, "Anna").await;
+    let bob_again = rename(&t, &bob, "Bobby").await;
+    receiver.take();
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [bob_again]);
+    // It still fails: nothing else of that user is tried, and the courier does not turn in circles.
+    t.clock.advance_ms(6 * SECOND_MS);
+    receiver.take();
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [created.as_str()]);
+    t.clock.advance_ms(MINUTE_MS);
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [created.as_str()], "the next try is in five minutes");
+    // It succeeds, and the others follow at once, in order.
+    receiver.react(Reaction::status(200));
+    receiver.take();
+    t.clock.advance_ms(6 * MINUTE_MS);
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [&created, &ann_renamed, &again].map(String::as_str));
+    for event in [&created, &ann_renamed, &again] {
+        assert_eq!(standing(&t, &endpoint, event).await.0, "succeeded");
+    }
+}
+
+#[tokio::test]
+async fn a_failing_event_gives_way_after_four_attempts() {
+    let t = TestServer::start().await;
+    let (ann, created) = user(&t, "ann").await;
+    // The receiver must know what to refuse, so the event is older than the endpoint, and replayed.
+    let receiver = refusing(&created).await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let since = json!({"since": 0});
+    t.post(&format!("/v1/webhooks/endpoints/{endpoint}/replay"), since).await.ok();
+    let later = rename(&t, &ann, "second").await;
+    let courier = courier(&t);
+    send(&courier).await;
+    for pause in [6 * SECOND_MS, 6 * MINUTE_MS] {
+        assert_eq!(standing(&t, &endpoint, &later).await, ("pending".to_owned(), 0));
+        t.clock.advance_ms(pause);
+        send(&courier).await;
+    }
+    assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 3));
+    assert_eq!(standing(&t, &endpoint, &later).await, ("pending".to_owned(), 0));
+    t.clock.advance_ms(34 * MINUTE_MS);
+    send(&courier).await;
+    assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 4));
+    assert_eq!(standing(&t, &endpoint, &later).await, ("succeeded".to_owned(), 1));
+    // From then on new ones pass at once.
+    let newest = rename(&t, &ann, "third").await;
+    send(&courier).await;
+    assert_eq!(standing(&t, &endpoint, &newest).await, ("succeeded".to_owned(), 1));
+    assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 4));
+}
+
+#[tokio::test]
+async fn sessions_belong_to_the_line_of_their_user() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::status(500)]);
+    let (id, created) = user(&t, "ann").await;
+    t.post("/v1/sessions", json!({"user_id": id})).await.ok();
+    t.delete(&format!("/v1/users/{id}")).await.ok();
+    let courier = courier(&t);
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [created], "the session waits for its user");
+    t.clock.advance_ms(6 * SECOND_MS);
+    receiver.take();
+    send(&courier).await;
+    assert_eq!(receiver.ids(), feed_ids(&t).await);
+}
+
+#[tokio::test]
+async fn a_whole_line_that_fails_is_sent_in_order_once_the_receiver_is_back() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    endpoint(&t, &receiver).await;
+    receiver.react(Reaction::status(503));
+    let mut users = Vec::new();
+    for number in 0..5 {
+        users.push(user(&t, &format!("user{number}")).await.0);
+    }
+    for round in 0..3 {
+        for user in &users {
+            rename(&t, user, &format!("Round {round}")).await;
+        }
+    }
+    let courier = courier(&t);
+    send(&courier).await;
+    assert_eq!(receiver.arrivals().len(), 5, "one for each user");
+    receiver.take();
+    receiver.react(Reaction::status(200));
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier).await;
+    let mut expected: HashMap<String, Vec<String>> = HashMap::new();
+    for event in t.events().await {
+        expected.entry(event.subject).or_default().push(event.id);
+    }
+    let mut actual: HashMap<String, Vec<String>> = HashMap::new();
+    for arrival in receiver.arrivals() {
+        let subject = arrival.json()["data"]["id"].as_str().unwrap().to_owned();
+        actual.entry(subject).or_default().push(arrival.id().to_owned());
+    }
+    assert_eq!(actual, expected);
+}

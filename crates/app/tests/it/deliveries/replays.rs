@@ -1,0 +1,111 @@
+//! Sending again.
+
+use super::*;
+use latchkey_testkit::Reaction;
+
+async fn replay(t: &TestServer, endpoint: &str, body: Value) -> Value {
+    t.post(&format!("/v1/webhooks/endpoints/{endpoint}/replay"), body).await.ok()["events"].clone()
+}
+
+#[tokio::test]
+async fn one_event_is_sent_again_with_the_same_id() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let (_, event) = user(&t, "ann").await;
+    user(&t, "bob").await;
+    let courier = courier(&t);
+    send(&courier).await;
+    let first = receiver.take().into_iter().find(|arrival| arrival.id() == event).unwrap();
+    t.clock.advance_ms(HOUR_MS);
+    let path = format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{event}/replay");
+    let queued = t.post(&path, json!({})).await.ok();
+    assert_eq!((&queued["status"], &queued["attempts"]), (&json!("pending"), &json!(0)));
+    send(&courier).await;
+    let again = receiver.take();
+    assert_eq!(again.len(), 1);
+    assert_eq!((again[0].id(), &again[0].body), (event.as_str(), &first.body));
+    assert!(is_genuine(&again[0], &secrets(&t, &endpoint).await[0]));
+    assert_ne!(
+        again[0].header("svix-timestamp"),
+        first.header("svix-timestamp"),
+        "receivers refuse old ones"
+    );
+    let shown = delivery(&t, &endpoint, &event).await;
+    assert_eq!((&shown["status"], shown["log"].as_array().unwrap().len()), (&json!("succeeded"), 2));
+}
+
+#[tokio::test]
+async fn what_failed_is_sent_again_and_nothing_else() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    user(&t, "ann").await;
+    send(&courier).await;
+    receiver.react(Reaction::status(500));
+    let (_, failed) = user(&t, "bob").await;
+    for _ in 0..8 {
+        send(&courier).await;
+        t.clock.advance_ms(11 * HOUR_MS);
+    }
+    assert_eq!(standing(&t, &endpoint, &failed).await, ("failed".to_owned(), 8));
+    receiver.react(Reaction::status(200));
+    let late = json!({"since": latchkey_base::time::Clock::now(&*t.clock).ms(), "only_failed": true});
+    assert_eq!(replay(&t, &endpoint, late).await, json!(0), "it failed before that");
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, json!(1));
+    receiver.take();
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [failed.as_str()]);
+    assert_eq!(standing(&t, &endpoint, &failed).await, ("succeeded".to_owned(), 1));
+}
+
+#[tokio::test]
+async fn everything_since_a_time_is_sent_again_in_order() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    let (id, _) = user(&t, "ann").await;
+    t.clock.advance_ms(HOUR_MS);
+    let since = latchkey_base::time::Clock::now(&*t.clock).ms();
+    for name in ["One", "Two", "Three"] {
+        rename(&t, &id, name).await;
+    }
+    send(&courier).await;
+    assert_eq!(receiver.take().len(), 4);
+    assert_eq!(replay(&t, &endpoint, json!({"since": since})).await, json!(3));
+    send(&courier).await;
+    assert_eq!(receiver.ids(), feed_ids(&t).await[1..]);
+    // Also what happened before the endpoint was there.
+    let late = Receiver::start().await;
+    let second = super::endpoint(&t, &late).await;
+    assert_eq!(replay(&t, &second, json!({"since": 0})).await, json!(4));
+    send(&courier).await;
+    assert_eq!(late.ids(), feed_ids(&t).await);
+}
+
+#[tokio::test]
+async fn a_replay_finds_its_place_behind_what_still_waits() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    let (id, created) = user(&t, "ann").await;
+    send(&courier).await;
+    receiver.react(Reaction::status(500));
+    let renamed = rename(&t, &id, "Ann").await;
+    send(&courier).await;
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, json!(2));
+    receiver.react(Reaction::status(200));
+    receiver.take();
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier).await;
+    let mut arrived = receiver.ids();
+    arrived.dedup();
+    assert_eq!(arrived.len(), 2, "{arrived:?}");
+    for event in [&created, &renamed] {
+        assert!(arrived.contains(event));
+        assert_eq!(standing(&t, &endpoint, event).await.0, "succeeded");
+    }
+}

@@ -1,0 +1,135 @@
+//! Sends requests and reads answers.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::header::{HeaderName, HeaderValue};
+use hyper::{Method, Response};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use tokio::time::timeout;
+
+use crate::connect::Connector;
+use crate::failure::Failure;
+use crate::reach::Reach;
+use crate::resolve::{Resolve, System};
+use crate::{target, tls};
+
+/// How long a connection waits for another request. Common servers close theirs after five seconds; a request
+/// sent at that moment would be lost.
+const IDLE: Duration = Duration::from_secs(4);
+/// Connections to one host that wait for another request.
+const IDLE_CONNECTIONS: usize = 32;
+/// The largest head of an answer.
+const HEAD_BYTES: usize = 32 * 1024;
+
+type Inner = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
+
+/// What a client is made of.
+#[derive(Clone, Default)]
+pub struct Options {
+    /// A PEM file with authorities to trust beside those of the operating system.
+    pub extra_roots: Option<PathBuf>,
+    /// Finds addresses; the resolver of the operating system unless given.
+    pub resolver: Option<Arc<dyn Resolve>>,
+}
+
+/// A request. It is always a POST.
+pub struct Request<'a> {
+    /// Where to; `http` or `https`, without user name and password.
+    pub url: &'a str,
+    /// Headers beside `Host` and `Content-Length`.
+    pub headers: Vec<(&'a str, String)>,
+    /// The body.
+    pub body: Bytes,
+    /// How far it may go.
+    pub reach: Reach,
+    /// The time for everything, from looking up the name to the last byte of the answer.
+    pub timeout: Duration,
+    /// Bytes of the answer's body that are read; what follows is left unread.
+    pub keep: usize,
+}
+
+/// An answer, whatever its status. Redirects are answers too.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Answer {
+    /// The status, such as 200.
+    pub status: u16,
+    /// The body, up to the bytes that were to be kept.
+    pub body: Vec<u8>,
+    /// Whether there was more.
+    pub is_truncated: bool,
+}
+
+/// Sends requests; keeps connections for the next one. Cloning shares the connections.
+#[derive(Clone)]
+pub struct Client {
+    // Apart, so that a connection made with the wider reach never serves a request with the narrower.
+    public: Inner,
+    any: Inner,
+}
+
+impl Client {
+    /// Reads the trusted authorities. Needs a runtime only when it sends.
+    pub fn new(options: Options) -> Result<Client, Failure> {
+        let config = tls::config(options.extra_roots.as_deref())?;
+        let resolver = options.resolver.unwrap_or_else(|| Arc::new(System::default()));
+        let inner = |reach| {
+            let connector = HttpsConnectorBuilder::new()
+                .with_tls_config(config.clone())
+                .https_or_http()
+                .enable_http1()
+                .wrap_connector(Connector { reach, resolver: resolver.clone() });
+            legacy::Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE)
+                .pool_max_idle_per_host(IDLE_CONNECTIONS)
+                .http1_max_buf_size(HEAD_BYTES)
+                .build(connector)
+        };
+        Ok(Client { public: inner(Reach::Public), any: inner(Reach::Any) })
+    }
+
+    /// Sends a request and reads the answer, all within the request's time.
+    pub async fn post(&self, request: Request<'_>) -> Result<Answer, Failure> {
+        let Request { url, headers, body, reach, timeout: time, keep } = request;
+        let mut sent = hyper::Request::new(Full::new(body));
+        *sent.method_mut() = Method::POST;
+        *sent.uri_mut() = target::read(url)?;
+        for (name, value) in headers {
+            let wrong = || Failure::Header(name.to_owned());
+            let value = HeaderValue::try_from(value).map_err(|_| wrong())?;
+            sent.headers_mut().append(HeaderName::try_from(name).map_err(|_| wrong())?, value);
+        }
+        let client = match reach {
+            Reach::Public => &self.public,
+            Reach::Any => &self.any,
+        };
+        let exchange = async {
+            let response = client.request(sent).await.map_err(|error| Failure::of(&error))?;
+            read(response, keep).await
+        };
+        timeout(time, exchange).await.unwrap_or(Err(Failure::Timeout))
+    }
+}
+
+/// Reads the body up to `keep` bytes. Leaving more unread closes the connection.
+async fn read(response: Response<Incoming>, keep: usize) -> Result<Answer, Failure> {
+    let status = response.status().as_u16();
+    let mut stream = response.into_body();
+    let mut body = Vec::new();
+    while let Some(frame) = stream.frame().await {
+        let Ok(data) = frame.map_err(|error| Failure::of(&error))?.into_data() else { continue };
+        let room = keep - body.len();
+        body.extend_from_slice(&data[..data.len().min(room)]);
+        if data.len() > room {
+            return Ok(Answer { status, body, is_truncated: true });
+        }
+    }
+    Ok(Answer { status, body, is_truncated: false })
+}
