@@ -73,7 +73,12 @@ fn remove(document: &mut Value, path: &str) {
 }
 
 pub(crate) fn published() -> Option<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec/fapi/2026-05-12.yml");
+    described("fapi/2026-05-12.yml")
+}
+
+/// A published description as JSON schema, when it lies beside the repository.
+pub(crate) fn described(name: &str) -> Option<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/spec").join(name);
     let text = std::fs::read_to_string(path).ok()?;
     let mut document = yaml_serde::from_str(&text).unwrap();
     modernize(&mut document);

@@ -149,3 +149,57 @@ async fn numbers_have_no_gap_and_no_twin_under_many_writers() {
     assert_eq!(told, all);
     assert_eq!(numbers(&t.get("/v1/events").await.ok()), all);
 }
+
+/// What the published description of webhooks says that cannot be meant: an event about a session has a
+/// `user`, but a session may have nothing beside its own fields; and `pending` is a status since then.
+fn mended(mut document: Value) -> Value {
+    let session = &mut document["components"]["schemas"]["Session"];
+    session.as_object_mut().unwrap().remove("additionalProperties");
+    session["properties"]["status"]["enum"].as_array_mut().unwrap().push(json!("pending"));
+    document
+}
+
+#[tokio::test]
+async fn every_kind_of_event_that_happens_looks_as_published() {
+    let Some(document) = crate::environment::described("webhooks/2025-04-15.yml") else { return };
+    let document = mended(document);
+    let t = TestServer::start().await;
+    let people = [t.person(&t.tenant, 1).await, t.person(&t.tenant, 2).await];
+    for id in [&people[0].email, &people[0].phone] {
+        let kind = if *id == people[0].email { "email_addresses" } else { "phone_numbers" };
+        t.post(&format!("/v1/{kind}/{id}/prepare_verification"), json!({})).await.ok();
+    }
+    for person in &people {
+        let session = t.post("/v1/sessions", json!({"user_id": person.user})).await.ok();
+        let session = session["id"].as_str().unwrap();
+        t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
+        t.patch(&format!("/v1/users/{}", person.user), json!({"first_name": "Ada"})).await.ok();
+        t.delete(&format!("/v1/users/{}", person.user)).await.ok();
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    for event in t.get("/v1/events?limit=500").await.ok()["data"].as_array().unwrap() {
+        let kind = event["type"].as_str().unwrap();
+        let entry =
+            &document["x-webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"];
+        assert!(entry.is_object(), "{kind} is not published");
+        let whole = json!({ "allOf": [entry], "components": document["components"] });
+        let validator =
+            jsonschema::options().with_draft(jsonschema::Draft::Draft202012).build(&whole).unwrap();
+        let said: Vec<String> =
+            validator.iter_errors(event).map(|error| format!("{}: {error}", error.instance_path())).collect();
+        assert!(said.is_empty(), "{kind}: {said:#?}");
+        seen.insert(kind.to_owned());
+    }
+    let expected = [
+        "email.created",
+        "session.created",
+        "session.revoked",
+        "sms.created",
+        "user.created",
+        "user.deleted",
+        "user.updated",
+    ];
+    for kind in expected {
+        assert!(seen.contains(kind), "{kind} did not happen: {seen:?}");
+    }
+}
