@@ -74,3 +74,4 @@ CREATE TABLE webhook_deliveries (
 CREATE INDEX ix__webhook_deliveries__due ON webhook_deliveries (instance_id, endpoint_id, next_at) WHERE next_at IS NOT NULL;
 CREATE INDEX ix__webhook_deliveries__subject ON webhook_deliveries (instance_id, endpoint_id, subject_id, seq) WHERE next_at IS NOT NULL;
 CREATE INDEX ix__webhook_deliveries__event ON webhook_deliveries (instance_id, endpoint_id, event_id);
+CREATE INDEX ix__webhook_deliveries__done ON webhook_deliveries (instance_id, created_at) WHERE next_at IS NULL;

@@ -1,7 +1,7 @@
 //! The context of a request: what handlers need besides their input.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
@@ -40,6 +40,8 @@ pub struct Cx {
     user_agent: String,
     languages: String,
     caused: Caused,
+    /// The instance it acts in, once that is known.
+    instance: OnceLock<InstanceId>,
 }
 
 /// Who does something when, for what is written inside a transaction.
@@ -92,6 +94,7 @@ impl Cx {
 
     /// The same for an instance that was found otherwise than by a key.
     pub fn act_in(&self, place: Place<'_>) -> Act {
+        self.instance.get_or_init(|| place.instance.clone());
         Act {
             instance: place.instance.clone(),
             now: self.now,
@@ -127,7 +130,10 @@ impl Cx {
     fn caused(&self, seq: Option<i64>) {
         if let Some(seq) = seq {
             self.caused.set(seq);
-            self.app.bell.ring();
+            match self.instance.get() {
+                Some(instance) => self.app.bell.ring(instance),
+                None => self.app.bell.ring_workers(),
+            }
         }
     }
 
@@ -151,6 +157,7 @@ impl FromRequestParts<AppState> for Cx {
             languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
             caused: parts.extensions.get().cloned().unwrap_or_default(),
+            instance: OnceLock::new(),
         })
     }
 }

@@ -105,6 +105,8 @@ pub struct App {
     pub counts: Arc<Counts>,
     /// Places for callers who wait for messages.
     pub inbox_places: Semaphore,
+    /// Places for those who wait for events.
+    pub feed_places: Semaphore,
     operations: Arc<Vec<Operation>>,
     frontend_operations: Arc<Vec<Operation>>,
     frontend_url: String,

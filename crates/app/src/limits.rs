@@ -57,6 +57,10 @@ pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
+/// Callers who wait for events at once; each looks twice a second.
+pub const FEED_WAITERS: usize = 500;
+/// Bytes of events read at once, for a page or for an endpoint: a message can have most of a megabyte.
+pub const EVENTS_BYTES: usize = 8 * 1024 * 1024;
 /// Events in a page of the feed unless told otherwise.
 pub const EVENTS_PAGE: i64 = 100;
 /// Longest wait for an event; a request has 30 seconds in all.

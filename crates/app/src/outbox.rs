@@ -93,9 +93,13 @@ fn numbered(
 
 /// Deletes up to `limit` events of an instance that happened before a time, oldest first. Says how many.
 pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
-    let sql = "DELETE FROM events WHERE instance_id = $1 AND created_at < $2 AND seq IN \
-               (SELECT seq FROM events WHERE instance_id = $1 ORDER BY seq LIMIT $3)";
-    Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
+    let sql = "SELECT seq, created_at FROM events WHERE instance_id = $1 ORDER BY seq LIMIT $2";
+    let oldest =
+        tx.all(&[sql], &[instance.into(), limit.into()], |row| Ok((row.int(0)?, row.time(1)?))).await?;
+    // Only from the front: a hole would look like a part that never was.
+    let Some((last, _)) = oldest.into_iter().take_while(|(_, at)| *at < before).last() else { return Ok(0) };
+    let sql = "DELETE FROM events WHERE instance_id = $1 AND seq <= $2";
+    Ok(tx.run(&[sql], &[instance.into(), last.into()]).await?)
 }
 
 /// Deletes up to `limit` events of an instance that is going away. Says whether there were any.

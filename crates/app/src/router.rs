@@ -26,7 +26,7 @@ use tower::ServiceExt;
 use crate::flows;
 use crate::frontend::gate;
 use crate::keyring::Keyring;
-use crate::limits::INBOX_WAITERS;
+use crate::limits::{FEED_WAITERS, INBOX_WAITERS};
 use crate::resources::{self, images, inbox, webhooks};
 use crate::settings::SettingsCache;
 use crate::slow::SlowPool;
@@ -69,6 +69,7 @@ pub fn routers(parts: Parts) -> Routers {
         outbound: parts.outbound,
         counts: parts.counts,
         inbox_places: Semaphore::new(INBOX_WAITERS),
+        feed_places: Semaphore::new(FEED_WAITERS),
         operations: operations.clone(),
         frontend_operations: frontend_operations.clone(),
         frontend_url: parts.frontend_url,

@@ -9,16 +9,19 @@
 mod batch;
 mod rules;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng;
 use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
 use latchkey_jose::digest::hex;
 use latchkey_web::metrics;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::Instant;
 
 use self::batch::Batch;
 use super::Parts;
@@ -29,6 +32,12 @@ use crate::resources::{webhook_deliveries, webhooks};
 const EVERY: Duration = Duration::from_millis(500);
 /// Endpoints served at once.
 const AT_ONCE: usize = 32;
+/// The same for one instance, so that slow endpoints of one hold up nobody else's.
+const AT_ONCE_EACH: usize = 8;
+/// Endpoints looked at in one go, of which some may have no room.
+const LOOKED_AT: i64 = 256;
+/// How long an endpoint is served before others have their turn.
+const TURN: Duration = Duration::from_secs(20);
 /// How long an endpoint is taken for.
 const LEASE_MS: i64 = 9_000;
 /// How often whoever has it renews that.
@@ -69,8 +78,13 @@ impl Counts {
 /// Sends events.
 pub struct Courier {
     parts: Parts,
-    /// What this node calls itself when it takes an endpoint.
-    node: String,
+}
+
+/// An endpoint that is ours for some time.
+struct Turn {
+    endpoint: Endpoint,
+    /// What it was taken under: another turn of this very node is somebody else.
+    lease: String,
 }
 
 /// Starts sending. It ends with the runtime or when the handle is aborted.
@@ -78,103 +92,136 @@ pub fn spawn(courier: Courier) -> JoinHandle<()> {
     let courier = Arc::new(courier);
     tokio::spawn(async move {
         let mut listener = courier.parts.bell.listen();
-        let mut served = JoinSet::new();
+        let mut served = Served::default();
         loop {
             if let Err(error) = courier.take(&mut served).await {
                 tracing::error!(?error, "endpoints could not be taken; the next try is soon");
             }
             listener.wait(EVERY).await;
-            while served.try_join_next().is_some() {}
+            served.clear();
         }
     })
+}
+
+/// The turns that are under way.
+#[derive(Default)]
+struct Served {
+    tasks: JoinSet<InstanceId>,
+    each: HashMap<InstanceId, usize>,
+}
+
+impl Served {
+    fn clear(&mut self) {
+        while let Some(done) = self.tasks.try_join_next() {
+            match done {
+                Ok(instance) => {
+                    self.each.entry(instance).and_modify(|count| *count = count.saturating_sub(1));
+                }
+                // Whose it was is not known; counting from nothing only gives more room.
+                Err(_) => self.each.clear(),
+            }
+        }
+        self.each.retain(|_, count| *count > 0);
+    }
+
+    /// Whether an instance may have one more turn.
+    fn has_room(&self, instance: &InstanceId) -> bool {
+        self.tasks.len() < AT_ONCE && self.each.get(instance).is_none_or(|count| *count < AT_ONCE_EACH)
+    }
 }
 
 impl Courier {
     /// Makes a courier. Connections are made when there is something to send.
     pub fn new(parts: &Parts) -> Courier {
-        Courier { parts: parts.clone(), node: hex(&rng::bytes::<8>(&*parts.rng)) }
+        Courier { parts: parts.clone() }
     }
 
     /// Sends all that is due now, and returns when it is done.
     pub async fn run_once(&self) -> Result<()> {
         loop {
-            let taken = self.lease(AT_ONCE).await?;
-            if taken.is_empty() {
+            let mut turns = Vec::new();
+            for endpoint in self.waiting().await? {
+                turns.extend(self.lease(endpoint).await?);
+            }
+            if turns.is_empty() {
                 return Ok(());
             }
-            for endpoint in taken {
-                self.serve(&endpoint).await?;
+            for turn in turns {
+                self.serve(&turn).await?;
             }
         }
     }
 
     /// Takes as many endpoints as there is room for, and serves each in a task of its own.
-    async fn take(self: &Arc<Courier>, served: &mut JoinSet<()>) -> Result<()> {
-        for endpoint in self.lease(AT_ONCE.saturating_sub(served.len())).await? {
+    async fn take(self: &Arc<Courier>, served: &mut Served) -> Result<()> {
+        for endpoint in self.waiting().await? {
+            if !served.has_room(&endpoint.instance) {
+                continue;
+            }
+            let Some(turn) = self.lease(endpoint).await? else { continue };
+            let instance = turn.endpoint.instance.clone();
+            *served.each.entry(instance.clone()).or_default() += 1;
             let courier = self.clone();
-            served.spawn(async move {
-                if let Err(error) = courier.serve(&endpoint).await {
-                    let id = &endpoint.id;
+            served.tasks.spawn(async move {
+                if let Err(error) = courier.serve(&turn).await {
+                    let id = &turn.endpoint.id;
                     tracing::error!(?error, endpoint.id = %id, "{id} could not be served; another try follows");
                 }
                 // What happened in the last moment rang while the endpoint was taken.
-                courier.parts.bell.ring();
+                courier.parts.bell.ring_workers();
+                instance
             });
         }
         Ok(())
     }
 
-    /// Endpoints with something to send that are ours from now on.
-    async fn lease(&self, room: usize) -> Result<Vec<Endpoint>> {
-        let (now, limit) = (self.parts.clock.now(), i64::try_from(room).map_err(Error::internal)?);
-        let waiting = match limit {
-            0 => Vec::new(),
-            _ => {
-                let mut tx = self.parts.db.read().await?;
-                webhooks::store::waiting(&mut tx, now, rules::HOLDING_ATTEMPTS, limit).await?
-            }
-        };
-        let mut taken = Vec::new();
-        for endpoint in waiting {
-            if self.keep(&endpoint).await? {
-                taken.push(endpoint);
-            }
-        }
-        Ok(taken)
+    /// Endpoints with something to send; those that had their turn longest ago come first.
+    async fn waiting(&self) -> Result<Vec<Endpoint>> {
+        let mut tx = self.parts.db.read().await?;
+        webhooks::store::waiting(&mut tx, self.parts.clock.now(), rules::HOLDING_ATTEMPTS, LOOKED_AT).await
     }
 
-    /// Takes an endpoint, or keeps it for longer. Says whether it is ours.
-    async fn keep(&self, endpoint: &Endpoint) -> Result<bool> {
-        let (endpoint, node, now) = (endpoint.clone(), self.node.clone(), self.parts.clock.now());
-        let lease = self.parts.db.write(move |tx| {
-            Box::pin(
-                async move { webhooks::store::lease(tx, &endpoint, &node, now, now.plus_ms(LEASE_MS)).await },
-            )
+    /// Makes an endpoint ours for some time, unless somebody was faster.
+    async fn lease(&self, endpoint: Endpoint) -> Result<Option<Turn>> {
+        let turn = Turn { endpoint, lease: hex(&rng::bytes::<8>(&*self.parts.rng)) };
+        let (endpoint, lease, now) = (turn.endpoint.clone(), turn.lease.clone(), self.parts.clock.now());
+        let until = now.plus_ms(LEASE_MS);
+        let taken = self.parts.db.write(move |tx| {
+            Box::pin(async move { webhooks::store::lease(tx, &endpoint, &lease, now, until).await })
         });
-        lease.await
+        Ok(taken.await?.then_some(turn))
     }
 
-    /// Sends to an endpoint until there is nothing left, and gives it back.
-    async fn serve(&self, endpoint: &Endpoint) -> Result<()> {
-        while let Some(batch) = Batch::read(self, endpoint).await? {
-            let sent = self.while_ours(endpoint, batch.send(self)).await?;
-            batch.save(self, sent).await?;
+    /// Keeps an endpoint for a while, or gives it back. Says whether it was still ours.
+    async fn renew(&self, turn: &Turn, while_ms: i64) -> Result<bool> {
+        let (endpoint, lease) = (turn.endpoint.clone(), turn.lease.clone());
+        let until = self.parts.clock.now().plus_ms(while_ms);
+        let renewed = self.parts.db.write(move |tx| {
+            Box::pin(async move { webhooks::store::renew(tx, &endpoint, &lease, until).await })
+        });
+        renewed.await
+    }
+
+    /// Sends to an endpoint until there is nothing left or its turn is over, and gives it back.
+    async fn serve(&self, turn: &Turn) -> Result<()> {
+        let end = Instant::now() + TURN;
+        while Instant::now() < end
+            && let Some(batch) = Batch::read(self, &turn.endpoint).await?
+        {
+            let sent = self.while_ours(turn, batch.send(self, end)).await?;
+            batch.save(self, &turn.lease, sent).await?;
         }
-        let (endpoint, node) = (endpoint.clone(), self.node.clone());
-        let release = self
-            .parts
-            .db
-            .write(move |tx| Box::pin(async move { webhooks::store::release(tx, &endpoint, &node).await }));
-        release.await
+        self.renew(turn, 0).await?;
+        Ok(())
     }
 
     /// Does something while the endpoint is ours, and keeps it so.
-    async fn while_ours<T>(&self, endpoint: &Endpoint, work: impl Future<Output = Result<T>>) -> Result<T> {
+    async fn while_ours<T>(&self, turn: &Turn, work: impl Future<Output = Result<T>>) -> Result<T> {
         let renewal = async {
             loop {
                 tokio::time::sleep(RENEW).await;
-                if !self.keep(endpoint).await? {
-                    return Err::<T, Error>(Error::internal("another node took the endpoint"));
+                if !self.renew(turn, LEASE_MS).await? {
+                    return Err::<T, Error>(Error::internal("somebody else took the endpoint"));
                 }
             }
         };

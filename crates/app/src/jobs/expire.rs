@@ -21,7 +21,7 @@ use crate::settings::EventSettings;
 const BATCH: i64 = 200;
 const DAY_MS: i64 = 24 * 3600 * 1000;
 /// Transactions for one kind in one run.
-const BATCHES: usize = 500;
+const BATCHES: usize = 5000;
 
 /// What gets old. Sessions stand before clients, which only go once they hold none.
 #[derive(Clone, Copy, Debug)]
@@ -54,7 +54,8 @@ pub async fn run(db: &Db, now: Time, pause: Duration) -> Result<()> {
     for kind in ALL {
         repeat(db, pause, Work::Aged(kind, now)).await?;
     }
-    for Instance { id, settings, .. } in instances::store::list(&mut db.read().await?).await? {
+    let instances = instances::store::list(&mut db.read().await?).await?;
+    for Instance { id, settings, .. } in instances {
         for history in History::ALL {
             let before = now.plus_ms(-history.days(&settings.events) * DAY_MS);
             repeat(db, pause, Work::History(history, id.clone(), before)).await?;

@@ -90,6 +90,8 @@ async fn numbers_beyond_the_feed_are_refused_at_either_end() {
         t.user(json!({"username": format!("user{number}")})).await;
     }
     t.get("/v1/events?after=4").await.is_problem(422, "form_param_value_invalid", "after");
+    let far = format!("/v1/events?after={}", i64::MAX);
+    t.get(&far).await.is_problem(422, "form_param_value_invalid", "after");
     t.get("/v1/events?after=-1").await.is_problem(422, "form_param_value_invalid", "after");
     t.get("/v1/events?limit=0").await.is_problem(422, "form_param_value_invalid", "limit");
     t.get("/v1/events?wait=26").await.is_problem(422, "form_param_value_invalid", "wait");
@@ -165,6 +167,7 @@ async fn every_kind_of_event_that_happens_looks_as_published() {
     let document = mended(document);
     let t = TestServer::start().await;
     let people = [t.person(&t.tenant, 1).await, t.person(&t.tenant, 2).await];
+    t.clock.advance_ms(60_000);
     for id in [&people[0].email, &people[0].phone] {
         let kind = if *id == people[0].email { "email_addresses" } else { "phone_numbers" };
         t.post(&format!("/v1/{kind}/{id}/prepare_verification"), json!({})).await.ok();
@@ -202,4 +205,54 @@ async fn every_kind_of_event_that_happens_looks_as_published() {
     for kind in expected {
         assert!(seen.contains(kind), "{kind} did not happen: {seen:?}");
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_up_to_date_is_never_told_that_something_is_gone() {
+    let t = std::sync::Arc::new(TestServer::start().await);
+    let writer = tokio::spawn({
+        let t = t.clone();
+        async move {
+            for number in 0..60 {
+                t.user(json!({"username": format!("user{number}")})).await;
+            }
+        }
+    });
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let t = t.clone();
+            tokio::spawn(async move {
+                let mut last = 0;
+                while last < 60 {
+                    let page = t.get(&format!("/v1/events?after={last}&wait=5")).await.ok();
+                    let found = numbers(&page);
+                    assert_eq!(found, (last + 1..=last + found.len() as i64).collect::<Vec<_>>());
+                    last += found.len() as i64;
+                }
+            })
+        })
+        .collect();
+    writer.await.unwrap();
+    for reader in readers {
+        reader.await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn large_events_make_short_pages() {
+    let t = TestServer::start().await;
+    for number in 0..130 {
+        t.user(json!({"username": format!("user{number}")})).await;
+    }
+    let large = "x".repeat(200_000);
+    let sql = "UPDATE events SET data = '{\"large\":\"' || $1 || '\"}' WHERE seq < 129";
+    t.run_sql(sql, vec![large.into()]).await;
+    let (mut after, mut pages) = (0, 0);
+    while after < 130 {
+        let page = t.get(&format!("/v1/events?after={after}&limit=500")).await.ok();
+        assert_eq!(page["has_more"], json!(page["last_seq"] != json!(130)));
+        after = page["last_seq"].as_i64().unwrap();
+        pages += 1;
+    }
+    assert_eq!(pages, 3);
 }

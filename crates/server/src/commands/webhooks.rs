@@ -2,7 +2,6 @@
 //! while the server runs and while it does not.
 
 use clap::ArgMatches;
-use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::resources::webhooks::input::{
     CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint,
 };
@@ -40,7 +39,6 @@ pub(super) struct Desk<'a> {
 /// The instance that is meant.
 pub(super) struct Whose {
     pub(super) id: InstanceId,
-    pub(super) environment: Environment,
     pub(super) reach: Reach,
 }
 
@@ -50,7 +48,7 @@ pub(crate) async fn run(name: &str, config: &Config, line: &ArgMatches) -> Resul
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let found = instances::select(&storage, wanted)?;
     let reach = found.settings.events.reach(found.environment);
-    let instance = Whose { id: found.id.clone(), environment: found.environment, reach };
+    let instance = Whose { id: found.id.clone(), reach };
     let desk = Desk { config, storage, instance, line };
     match name {
         "list" => desk.list().await,
@@ -97,7 +95,7 @@ impl Desk<'_> {
             secret: self.own_secret()?,
             disabled: self.line.get_flag("disabled"),
         };
-        rules::check_new(&input, self.instance.environment).map_err(refused)?;
+        rules::check_new(&input, self.instance.reach).map_err(refused)?;
         let master = self.storage.master_key(self.config).await?;
         let (instance, now) = (self.instance.id.clone(), SystemClock.now());
         let (endpoint, signing) = self
@@ -123,7 +121,7 @@ impl Desk<'_> {
     }
 
     async fn update(&self, input: UpdateWebhookEndpoint) -> Result<(), Failure> {
-        rules::check_change(&input, self.instance.environment).map_err(refused)?;
+        rules::check_change(&input, self.instance.reach).map_err(refused)?;
         let (instance, id, now) = (self.instance.id.clone(), self.id()?, SystemClock.now());
         let work = self.storage.db.write(move |tx| {
             Box::pin(async move { endpoints::update(tx, &instance, &id, input, now).await })

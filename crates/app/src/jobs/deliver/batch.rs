@@ -7,6 +7,7 @@ use futures_util::stream::{FuturesUnordered, StreamExt};
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Statement, Tx};
 use latchkey_outbound::reach::Reach;
+use tokio::time::Instant;
 
 use super::{Courier, rules};
 use crate::events::Event;
@@ -95,7 +96,7 @@ impl Batch {
     /// What the endpoint has not come to yet.
     async fn read_new(&mut self, tx: &mut Tx, room: i64, now: Time) -> Result<i64> {
         let Endpoint { instance, id, cursor_seq, .. } = &self.endpoint;
-        let new = events::store::after(tx, instance, *cursor_seq, room).await?;
+        let new = events::store::page(tx, instance, *cursor_seq, room).await?;
         let count = i64::try_from(new.len()).map_err(Error::internal)?;
         let Some(last) = new.last() else { return Ok(0) };
         self.cursor_seq = last.seq;
@@ -137,8 +138,9 @@ impl Batch {
         Ok(count)
     }
 
-    /// Sends everything, some subjects at once, each in its order.
-    pub(super) async fn send(&self, courier: &Courier) -> Result<Sent> {
+    /// Sends everything, some subjects at once, each in its order. What is left at the end of the turn waits
+    /// for the next one.
+    pub(super) async fn send(&self, courier: &Courier, end: Instant) -> Result<Sent> {
         let sender = Sender {
             client: &courier.parts.outbound,
             master: &courier.parts.master,
@@ -152,13 +154,18 @@ impl Batch {
         }
         let mut sent = Sent::default();
         while let Some(done) = running.next().await {
-            if let Some(chain) = waiting.next() {
+            if Instant::now() < end
+                && let Some(chain) = waiting.next()
+            {
                 running.push(self.send_chain(courier, &sender, chain));
             }
             let Sent { deliveries, outcomes } = done?;
             sent.deliveries.extend(deliveries);
             sent.outcomes.extend(outcomes);
         }
+        let now = courier.parts.clock.now();
+        let left = waiting.flatten().map(|item| rules::queued_behind(item.delivery.clone(), None, now));
+        sent.deliveries.extend(left);
         Ok(sent)
     }
 
@@ -181,7 +188,7 @@ impl Batch {
     }
 
     /// Notes what became of everything and moves the cursor, all at once.
-    pub(super) async fn save(self, courier: &Courier, sent: Sent) -> Result<()> {
+    pub(super) async fn save(self, courier: &Courier, lease: &str, sent: Sent) -> Result<()> {
         let now = courier.parts.clock.now();
         let (failing_since, is_given_up) = rules::health(self.endpoint.failing_since, &sent.outcomes, now);
         let all = sent.deliveries.iter().chain(&self.noted);
@@ -191,12 +198,13 @@ impl Batch {
             false => None,
         };
         let progress = Progress { cursor_seq: self.cursor_seq, failing_since, is_given_up };
-        let (endpoint, node) = (self.endpoint, courier.node.clone());
+        let (endpoint, lease) = (self.endpoint, lease.to_owned());
+        let instance = endpoint.instance.clone();
         let saved = courier.parts.db.write(move |tx| {
             Box::pin(async move {
-                if !webhooks::store::save_progress(tx, &endpoint, &node, &progress).await? {
+                if !webhooks::store::save_progress(tx, &endpoint, &lease, &progress).await? {
                     return match webhooks::store::find(tx, &endpoint.instance, &endpoint.id).await? {
-                        Some(_) => Err(Error::internal("another node took the endpoint")),
+                        Some(_) => Err(Error::internal("somebody else took the endpoint")),
                         // Somebody deleted it, and what became of its events with it.
                         None => Ok(()),
                     };
@@ -208,7 +216,7 @@ impl Batch {
         saved.await?;
         courier.parts.counts.deliveries.add(&sent.deliveries, &sent.outcomes);
         if is_given_up {
-            courier.parts.bell.ring();
+            courier.parts.bell.ring(&instance);
         }
         Ok(())
     }

@@ -9,6 +9,7 @@ use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokio::time::Instant;
 
 use super::model::StoredEvent;
 use super::store;
@@ -63,41 +64,53 @@ impl FeedQuery {
 }
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
-    let mut events = awaited(&cx, &key, &query).await?;
-    let has_more = events.len() as i64 > query.limit;
-    events.truncate(usize::try_from(query.limit).unwrap_or_default());
-    cx.reply(&view::feed(&events, query.after.unwrap_or_default(), has_more, &cx.app.master)?)
+    let page = awaited(&cx, &key, &query).await?;
+    cx.reply(&view::feed(&page.events, query.after.unwrap_or_default(), page.has_more, &cx.app.master)?)
 }
 
-/// The next events, one more than asked for. Waits for the first as long as the caller wants.
-async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Vec<StoredEvent>> {
-    let mut listener = cx.app.bell.listen();
-    let deadline = tokio::time::Instant::now() + query.patience()?;
+struct Page {
+    events: Vec<StoredEvent>,
+    has_more: bool,
+}
+
+/// The next events. Waits for the first as long as the caller wants.
+async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
+    let mut listener = cx.app.bell.listen_to(&key.instance);
+    let deadline = Instant::now() + query.patience()?;
+    let mut place = None;
     loop {
-        let events = next(cx, key, query).await?;
-        let left = deadline.saturating_duration_since(tokio::time::Instant::now());
-        if !events.is_empty() || left.is_zero() {
-            return Ok(events);
+        let page = next(cx, key, query).await?;
+        let left = deadline.saturating_duration_since(Instant::now());
+        if !page.events.is_empty() || left.is_zero() {
+            return Ok(page);
+        }
+        if place.is_none() {
+            place = Some(cx.app.feed_places.try_acquire().map_err(|_| busy())?);
         }
         listener.wait(left.min(LOOK)).await;
     }
 }
 
-async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Vec<StoredEvent>> {
+fn busy() -> Error {
+    Error::new(Code::ServiceUnavailable).saying("Too many are waiting for events.").retry_after(1)
+}
+
+async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
     let mut tx = cx.app.db.read().await?;
-    let events =
-        store::after(&mut tx, &key.instance, query.after.unwrap_or_default(), query.limit + 1).await?;
-    let Some(after) = query.after else { return Ok(events) };
-    let head = match events.last() {
-        Some(last) => last.seq,
-        None => store::head(&mut tx, &key.instance).await?,
-    };
-    let first = events.first().map_or(head + 1, |first| first.seq);
-    match (after > head, first > after + 1) {
-        (true, _) => Err(Error::param(Code::FormParamValueInvalid, "after")
-            .saying(format!("The last event has the number {head}."))),
+    // Before the events: whatever has a number up to this one can be seen from now on.
+    let head = store::head(&mut tx, &key.instance).await?;
+    let events = store::page(&mut tx, &key.instance, query.after.unwrap_or_default(), query.limit).await?;
+    let last = events.last().map_or(head, |last| last.seq);
+    let page = Page { has_more: last < head, events };
+    let Some(after) = query.after else { return Ok(page) };
+    if after > head {
+        let text = format!("The last event has the number {head}.");
+        return Err(Error::param(Code::FormParamValueInvalid, "after").saying(text));
+    }
+    let is_whole = page.events.first().map_or(after == head, |first| first.seq == after + 1);
+    match is_whole {
+        true => Ok(page),
         // Nobody may take a part for the whole.
-        (_, true) => Err(Error::new(Code::EventsGone)),
-        _ => Ok(events),
+        false => Err(Error::new(Code::EventsGone)),
     }
 }

@@ -37,6 +37,19 @@ pub enum Data {
 }
 
 impl StoredEvent {
+    /// Whether it tells a one-time code.
+    pub fn is_sealed(&self) -> bool {
+        matches!(self.data, Data::Sealed(_))
+    }
+
+    /// How much room its content takes.
+    pub fn bytes(&self) -> usize {
+        match &self.data {
+            Data::Plain(text) => text.len(),
+            Data::Sealed(sealed) => sealed.len(),
+        }
+    }
+
     /// What the event tells, as JSON.
     pub fn open(&self, master: &MasterKey) -> Result<String> {
         match &self.data {

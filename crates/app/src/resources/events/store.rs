@@ -5,14 +5,31 @@ use latchkey_base::{Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx};
 
 use super::model::{Data, StoredEvent};
+use crate::limits::EVENTS_BYTES;
+
+/// Events read in one statement.
+const CHUNK: i64 = 64;
 
 const SELECT: &str = "SELECT instance_id, seq, id, kind, subject_id, data, data_sealed, client_ip, user_agent, created_at \
      FROM events";
 
-/// The events behind a number, oldest first.
-pub async fn after(tx: &mut Tx, instance: &InstanceId, seq: i64, limit: i64) -> Result<Vec<StoredEvent>> {
-    let params = [instance.into(), seq.into(), limit.into()];
-    Ok(tx.all(&[SELECT, " WHERE instance_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"], &params, read).await?)
+/// Events behind a number, oldest first: up to `limit`, and fewer when they are large.
+pub async fn page(tx: &mut Tx, instance: &InstanceId, after: i64, limit: i64) -> Result<Vec<StoredEvent>> {
+    let mut events: Vec<StoredEvent> = Vec::new();
+    let (mut last, mut left, mut bytes) = (after, limit, 0);
+    while left > 0 && bytes < EVENTS_BYTES {
+        let asked = left.min(CHUNK);
+        let params = [instance.into(), last.into(), asked.into()];
+        let chunk: Vec<StoredEvent> = tx
+            .all(&[SELECT, " WHERE instance_id = $1 AND seq > $2 ORDER BY seq LIMIT $3"], &params, read)
+            .await?;
+        let Some(newest) = chunk.last() else { break };
+        last = newest.seq;
+        bytes += chunk.iter().map(StoredEvent::bytes).sum::<usize>();
+        left = if chunk.len() as i64 == asked { left - asked } else { 0 };
+        events.extend(chunk);
+    }
+    Ok(events)
 }
 
 /// One event by its number.
@@ -27,10 +44,23 @@ pub async fn head(tx: &mut Tx, instance: &InstanceId) -> Result<i64> {
     Ok(tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or_default())
 }
 
-/// The number of the last event before a time; 0 where there is none.
+/// The number of the last event before a time, 0 where there is none. Looks at a few events only: their times
+/// are in the order of their numbers but for requests that took long.
 pub async fn last_before(tx: &mut Tx, instance: &InstanceId, time: Time) -> Result<i64> {
-    let sql = "SELECT coalesce(max(seq), 0) FROM events WHERE instance_id = $1 AND created_at < $2";
-    Ok(tx.maybe(&[sql], &[instance.into(), time.into()], |row| row.int(0)).await?.unwrap_or_default())
+    let sql = "SELECT coalesce(min(seq), 1) FROM events WHERE instance_id = $1";
+    let first = tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or(1);
+    let (mut low, mut high) = (first - 1, head(tx, instance).await?.max(first - 1));
+    while low < high {
+        let middle = low + (high - low + 1) / 2;
+        let sql =
+            "SELECT created_at FROM events WHERE instance_id = $1 AND seq <= $2 ORDER BY seq DESC LIMIT 1";
+        let at = tx.maybe(&[sql], &[instance.into(), middle.into()], |row| row.time(0)).await?;
+        match at.is_some_and(|at| at < time) {
+            true => low = middle,
+            false => high = middle - 1,
+        }
+    }
+    Ok(low.max(0))
 }
 
 /// The number of the first event since a time among those behind a number.

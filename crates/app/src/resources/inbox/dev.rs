@@ -124,7 +124,7 @@ async fn place(cx: &Cx, reader: &Reader, text: &str) -> Result<(Time, MessageId)
 
 /// The messages, as soon as there is one or the time is over.
 async fn awaited(cx: &Cx, reader: &Reader, wanted: &Wanted, patience: Duration) -> Result<Vec<Sealed>> {
-    let mut listener = cx.app.bell.listen();
+    let mut listener = cx.app.bell.listen_to(&reader.instance);
     let deadline = Instant::now() + patience;
     let mut place = None;
     loop {

@@ -79,7 +79,7 @@ async fn replay_one(
         Box::pin(async move { replay::one(tx, &act.instance, &endpoint, &event, act.now).await })
     });
     let delivery = work.await?;
-    cx.app.bell.ring();
+    cx.app.bell.ring_workers();
     cx.reply(&view::delivery(&delivery))
 }
 
@@ -99,6 +99,6 @@ async fn replay_since(
         })
     });
     let events = work.await?;
-    cx.app.bell.ring();
+    cx.app.bell.ring_workers();
     cx.reply(&view::replay(events))
 }

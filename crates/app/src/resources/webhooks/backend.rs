@@ -133,7 +133,7 @@ async fn list(cx: Cx, Manager(key): Manager, Query(query): Query<ListWebhookEndp
 }
 
 async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhookEndpoint>) -> Answer {
-    rules::check_new(&input, key.environment)?;
+    rules::check_new(&input, key.settings.events.reach(key.environment))?;
     let act = cx.act(&key);
     let work = cx.write(move |tx| {
         Box::pin(
@@ -155,13 +155,13 @@ async fn update(
     Path(id): Path<WebhookEndpointId>,
     Input(input): Input<UpdateWebhookEndpoint>,
 ) -> Answer {
-    rules::check_change(&input, key.environment)?;
+    rules::check_change(&input, key.settings.events.reach(key.environment))?;
     let act = cx.act(&key);
     let work = cx.write(move |tx| {
         Box::pin(async move { endpoints::update(tx, &act.instance, &id, input, act.now).await })
     });
     let endpoint = work.await?;
-    cx.app.bell.ring();
+    cx.app.bell.ring_workers();
     shown(&cx, &endpoint).await
 }
 

@@ -18,7 +18,6 @@ use crate::events::Event;
 use crate::limits::{
     WEBHOOK_DESCRIPTION_CHARS, WEBHOOK_ENDPOINTS, WEBHOOK_SECRET_OVERLAP_SECONDS, WEBHOOK_URL_CHARS,
 };
-use crate::resources::instances::model::Environment;
 
 /// What a new endpoint starts from, besides what its owner says.
 pub struct Start<'a> {
@@ -40,10 +39,10 @@ pub struct Updated {
 }
 
 /// Refuses what cannot be an endpoint; all problems together.
-pub fn check_new(input: &CreateWebhookEndpoint, environment: Environment) -> Result<()> {
+pub fn check_new(input: &CreateWebhookEndpoint, reach: Reach) -> Result<()> {
     let own = input.secret.as_ref().and_then(|secret| secrets::check(secret).err());
     let found = [
-        url_problem(&input.url, environment),
+        url_problem(&input.url, reach),
         description_problem(input.description.as_deref().unwrap_or_default()),
         kinds_problem(input.event_types.as_deref().unwrap_or_default()),
         own,
@@ -86,7 +85,7 @@ pub fn check_count(existing: i64) -> Result<()> {
 }
 
 /// Refuses what an endpoint cannot become; all problems together.
-pub fn check_change(input: &UpdateWebhookEndpoint, environment: Environment) -> Result<()> {
+pub fn check_change(input: &UpdateWebhookEndpoint, reach: Reach) -> Result<()> {
     let kinds = match &input.event_types {
         Patch::Value(kinds) => kinds_problem(kinds),
         Patch::Absent | Patch::Null => None,
@@ -95,7 +94,7 @@ pub fn check_change(input: &UpdateWebhookEndpoint, environment: Environment) -> 
         Patch::Value(text) => description_problem(text),
         Patch::Absent | Patch::Null => None,
     };
-    let url = input.url.as_deref().and_then(|url| url_problem(url, environment));
+    let url = input.url.as_deref().and_then(|url| url_problem(url, reach));
     Error::collect([url, description, kinds].into_iter().flatten().collect())
 }
 
@@ -146,7 +145,7 @@ pub fn kind(name: &str, param: &str) -> Result<Event> {
 
 /// What is wrong with the address of an endpoint, if anything. Where its name leads is looked at when
 /// something is sent: it may lead elsewhere by then.
-pub fn url_problem(text: &str, environment: Environment) -> Option<Problem> {
+pub fn url_problem(text: &str, reach: Reach) -> Option<Problem> {
     if text.chars().count() > WEBHOOK_URL_CHARS {
         return Some(
             Problem::of(Code::FormParamMaxLengthExceeded, "url")
@@ -159,14 +158,14 @@ pub fn url_problem(text: &str, environment: Environment) -> Option<Problem> {
     let Some(url) = Url::parse(text).ok().filter(|_| is_plain) else {
         return refused("`url` must be a whole URL, such as https://example.com/webhooks.");
     };
-    let is_production = environment == Environment::Production;
+    let is_public_only = reach == Reach::Public;
     match (url.scheme(), url.host()) {
         ("http" | "https", Some(_)) if !url.username().is_empty() || url.password().is_some() => {
             refused("`url` must not contain a user name or a password.")
         }
         ("http" | "https", Some(_)) if url.fragment().is_some() => refused("`url` must not have a fragment."),
-        ("http", Some(_)) if is_production => refused("Production instances send events over https only."),
-        ("http" | "https", Some(host)) if is_production && !is_public(&host) => {
+        ("http", Some(_)) if is_public_only => refused("Production instances send events over https only."),
+        ("http" | "https", Some(host)) if is_public_only && !is_public(&host) => {
             refused("Production instances send no events into private networks.")
         }
         ("http" | "https", Some(_)) => None,
@@ -220,7 +219,7 @@ mod tests {
 
     const NOW: Time = Time::from_ms(1_000_000);
     const LATER: Time = Time::from_ms(2_000_000);
-    use Environment::{Development, Production};
+    use Reach::{Any, Public};
 
     fn input(url: &str) -> CreateWebhookEndpoint {
         CreateWebhookEndpoint {
@@ -254,7 +253,7 @@ mod tests {
         for good in
             ["https://example.com", "http://localhost:3000/hook?x=1", "http://10.0.0.1", "http://[::1]:80/"]
         {
-            assert_eq!(url_problem(good, Development), None, "{good}");
+            assert_eq!(url_problem(good, Any), None, "{good}");
         }
         for bad in [
             "",
@@ -274,16 +273,16 @@ mod tests {
             "https://",
             "https://1.2.3.4.5",
         ] {
-            assert!(url_problem(bad, Development).is_some(), "{bad}");
+            assert!(url_problem(bad, Any).is_some(), "{bad}");
         }
         let long = format!("https://example.com/{}", "x".repeat(WEBHOOK_URL_CHARS));
-        assert_eq!(url_problem(&long, Development).unwrap().code, Code::FormParamMaxLengthExceeded);
+        assert_eq!(url_problem(&long, Any).unwrap().code, Code::FormParamMaxLengthExceeded);
     }
 
     #[test]
     fn production_sends_over_https_and_to_the_internet_only() {
-        assert_eq!(url_problem("https://example.com", Production), None);
-        assert_eq!(url_problem("https://8.8.8.8/", Production), None);
+        assert_eq!(url_problem("https://example.com", Public), None);
+        assert_eq!(url_problem("https://8.8.8.8/", Public), None);
         for bad in [
             "http://example.com",
             "https://localhost",
@@ -308,7 +307,7 @@ mod tests {
             "https://[fe80::1]",
             "https://[ff02::1]",
         ] {
-            assert!(url_problem(bad, Production).is_some(), "{bad}");
+            assert!(url_problem(bad, Public).is_some(), "{bad}");
         }
     }
 
@@ -320,7 +319,7 @@ mod tests {
             secret: Some(Secret::new("short".into())),
             ..input("nowhere")
         };
-        let error = check_new(&bad, Development).unwrap_err();
+        let error = check_new(&bad, Any).unwrap_err();
         let params: Vec<_> = error.problems().iter().map(|it| it.meta["param_name"].clone()).collect();
         assert_eq!(params, ["url", "description", "event_types", "secret"]);
     }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use latchkey_base::time::Clock;
-use latchkey_base::{Error, Result};
+use latchkey_base::{Error, Result, Time};
 use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
@@ -31,8 +31,13 @@ pub struct Sender<'a> {
 impl Sender<'_> {
     /// Sends an event once. Whatever the endpoint does is an attempt; an error is ours.
     pub async fn send(&self, endpoint: &Endpoint, reach: Reach, event: &StoredEvent) -> Result<Attempt> {
-        let body = serde_json::to_string(&view::payload(event, self.master)?).map_err(Error::internal)?;
         let began = self.clock.now();
+        // Damaged, or sealed with another key: it must not hold up all others.
+        let Ok(payload) = view::payload(event, self.master) else {
+            tracing::error!(event.id = %event.id, "{} cannot be opened", event.id);
+            return Ok(unsent(began, "The event cannot be opened."));
+        };
+        let body = serde_json::to_string(&payload).map_err(Error::internal)?;
         let signing = secrets::open(endpoint, self.master)?;
         let signature = secrets::signatures(&signing, event.id.as_str(), began, &body)?;
         let request = Request {
@@ -56,18 +61,19 @@ impl Sender<'_> {
                 at: began,
                 status_code: Some(answer.status),
                 duration_ms,
-                response: text(&answer.body),
+                // A receiver may send back what it got; a one-time code must not lie here in clear.
+                response: if event.is_sealed() { String::new() } else { text(&answer.body) },
                 error: None,
             },
-            Err(failure) => Attempt {
-                at: began,
-                status_code: None,
-                duration_ms,
-                response: String::new(),
-                error: Some(failure.to_string()),
-            },
+            Err(failure) => Attempt { duration_ms, ..unsent(began, &failure.to_string()) },
         })
     }
+}
+
+/// An attempt without an answer.
+fn unsent(at: Time, why: &str) -> Attempt {
+    let (response, error) = (String::new(), Some(why.to_owned()));
+    Attempt { at, status_code: None, duration_ms: 0, response, error }
 }
 
 /// The beginning of an answer as a text. NUL has no place in the tables.

@@ -106,21 +106,21 @@ const WAITING: &str = " e WHERE NOT disabled AND leased_until <= $1 AND \
      AND b.endpoint_id = d.endpoint_id AND b.next_at IS NOT NULL AND b.subject_id = d.subject_id \
      AND b.seq < d.seq AND b.attempts < $2))) ORDER BY leased_until LIMIT $3";
 
-/// Takes an endpoint for some time, or keeps it for longer. Says whether that worked: somebody else may
+/// Takes an endpoint for some time, under a name of its own. Says whether that worked: somebody else may
 /// have been faster.
-pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, node: &str, now: Time, until: Time) -> Result<bool> {
+pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &str, now: Time, until: Time) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET leased_by = $3, leased_until = $5 \
-               WHERE instance_id = $1 AND id = $2 AND (leased_by = $3 OR leased_until <= $4)";
-    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), node.into(), now.into(), until.into()];
+               WHERE instance_id = $1 AND id = $2 AND leased_until <= $4";
+    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), now.into(), until.into()];
     Ok(tx.run(&[sql], &params).await? > 0)
 }
 
-/// Gives an endpoint back.
-pub async fn release(tx: &mut Tx, endpoint: &Endpoint, node: &str) -> Result<()> {
-    let sql =
-        "UPDATE webhook_endpoints SET leased_until = 0 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
-    tx.run(&[sql], &[(&endpoint.instance).into(), (&endpoint.id).into(), node.into()]).await?;
-    Ok(())
+/// Keeps an endpoint until a time, or gives it back with a time that has come. Says whether it was still
+/// taken under this name.
+pub async fn renew(tx: &mut Tx, endpoint: &Endpoint, lease: &str, until: Time) -> Result<bool> {
+    let sql = "UPDATE webhook_endpoints SET leased_until = $4 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
+    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), until.into()];
+    Ok(tx.run(&[sql], &params).await? > 0)
 }
 
 /// How far an endpoint got, and how it is doing.
@@ -135,13 +135,13 @@ pub struct Progress {
 
 /// Saves how far whoever has the lease got. Says whether they still had it. A cursor that somebody moved
 /// in the meantime stays where they put it.
-pub async fn save_progress(tx: &mut Tx, before: &Endpoint, node: &str, progress: &Progress) -> Result<bool> {
+pub async fn save_progress(tx: &mut Tx, before: &Endpoint, lease: &str, progress: &Progress) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET cursor_seq = CASE WHEN cursor_seq = $4 THEN $5 ELSE cursor_seq END, \
                failing_since = $6, disabled = disabled OR $7 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
     let params = [
         (&before.instance).into(),
         (&before.id).into(),
-        node.into(),
+        lease.into(),
         before.cursor_seq.into(),
         progress.cursor_seq.into(),
         progress.failing_since.into(),

@@ -131,6 +131,27 @@ async fn a_courier_that_was_away_too_long_writes_nothing_over_what_its_heir_wrot
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_later_turn_of_the_same_courier_is_somebody_else() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let (_, event) = user(&t, "ann").await;
+    receiver.react_next([Reaction::Hang]);
+    let courier = hasty_courier(&t);
+    let again = async {
+        while receiver.arrivals().is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        t.clock.advance_ms(10 * SECOND_MS);
+        courier.run_once().await.unwrap();
+    };
+    let (outcome, ()) = tokio::join!(courier.run_once(), again);
+    assert!(outcome.is_err(), "its first turn was over");
+    let shown = delivery(&t, &endpoint, &event).await;
+    assert_eq!((&shown["status"], &shown["attempts"]), (&json!("succeeded"), &json!(1)));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_endpoint_can_go_while_events_are_on_their_way() {
     let t = TestServer::start().await;
     let receiver = Receiver::start().await;

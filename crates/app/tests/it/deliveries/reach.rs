@@ -169,3 +169,21 @@ async fn a_setting_counts_from_the_next_attempt_on() {
     assert_eq!(receiver.arrivals().len(), 1);
     assert_eq!(attempts(&t, &tenant, &endpoint, &event).await[1]["succeeded"], json!(false));
 }
+
+#[tokio::test]
+async fn private_addresses_can_be_given_where_they_are_allowed() {
+    let t = TestServer::start().await;
+    let add = |tenant, url: &str| {
+        let (t, body) = (&t, json!({"url": url}));
+        async move { t.call(Some(tenant), "POST", "/v1/webhooks/endpoints", Some(body)).await }
+    };
+    for url in ["https://10.0.0.5/hook", "http://hooks.example.com/", "https://localhost/"] {
+        add(&t.other, url).await.is_problem(422, "form_param_format_invalid", "url");
+    }
+    let mut settings = Settings::default();
+    settings.events.allow_private_targets = true;
+    let open = t.new_tenant(Environment::Production, settings).await;
+    for url in ["https://10.0.0.5/hook", "http://hooks.example.com/", "https://localhost/"] {
+        add(&open, url).await.ok();
+    }
+}
