@@ -243,6 +243,24 @@ async fn fields_have_their_limits_and_text_messages_have_fewer_fields() {
 }
 
 #[tokio::test]
+async fn chains_that_would_end_the_stack_are_refused() {
+    let t = TestServer::start().await;
+    let else_ifs = format!("{{{{otp_code}}}}{{% if user.id %}}{}{{%endif%}}", "{%elif \"\"%}".repeat(9_000));
+    let words = format!("{{{{otp_code}}}}{{% if user.id{}%}}{{%endif%}}", " or \"\"".repeat(17_000));
+    let filters = format!("{{{{otp_code{}}}}}", "|upper".repeat(17_000));
+    for body in [else_ifs, words, filters] {
+        let body = json!({"body": body});
+        t.put(CODE, body.clone()).await.is_problem(422, "invalid_template_body", "body");
+        t.post(&format!("{CODE}/preview"), body.clone()).await.is_problem(
+            422,
+            "invalid_template_body",
+            "body",
+        );
+        t.put(&format!("{CODE}/locales/de"), body).await.is_problem(422, "invalid_template_body", "body");
+    }
+}
+
+#[tokio::test]
 async fn a_preview_shows_samples_and_changes_nothing() {
     let t = TestServer::start().await;
     let before = t.everything().await;
@@ -313,6 +331,7 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     t.post(&format!("{CODE}/toggle_delivery"), toggle)
         .await
         .is_error(423, "email_template_customization_locked");
+    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(423, "email_template_customization_locked");
     t.get(CODE).await.ok();
     let other = t.call(Some(&t.other), "PUT", CODE, Some(json!({"name": "x"}))).await;
     assert_eq!(other.status, 200);
@@ -323,6 +342,9 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     }
     let limited = t.put(CHANGED, json!({"name": "x"})).await;
     limited.is_error(429, "email_template_customization_rate_limited");
+    t.post(&format!("{CHANGED}/preview"), json!({}))
+        .await
+        .is_error(429, "email_template_customization_rate_limited");
     assert!(limited.header("retry-after").parse::<i64>().unwrap() > 3000);
 }
 

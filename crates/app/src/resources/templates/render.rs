@@ -231,4 +231,15 @@ mod tests {
         let steps = "{{b}}".repeat(60_000);
         assert!(prepare(&steps, Form::Text).ok().unwrap().fill(&data).unwrap_err().contains("fuel"));
     }
+
+    #[test]
+    fn the_longest_chains_in_the_deepest_blocks_are_filled_in() {
+        let condition = format!("a{}", " or a".repeat(15));
+        let block = |inner: String| {
+            let else_ifs = format!("{{%elif {condition}%}}").repeat(16);
+            format!("{{%if {condition}%}}{else_ifs}{{%else%}}{inner}{{%endif%}}")
+        };
+        let deepest = (0..16).fold("{{b}}".to_owned(), |inner, _| block(inner));
+        assert_eq!(filled(&deepest, Form::Text, &json!({"b": "x"})).unwrap(), "x");
+    }
 }
