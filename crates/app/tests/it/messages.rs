@@ -215,6 +215,28 @@ async fn names_cannot_inject_markup_headers_or_templates() {
 }
 
 #[tokio::test]
+async fn names_cannot_change_where_an_address_leads() {
+    let t = TestServer::start().await;
+    let page = |url: &str| json!({"body": format!("<a href=\"{url}\">{{{{otp_code}}}}</a>")});
+    let refused = t.put(CODE, page("https://acme.example{{user.first_name}}")).await;
+    refused.is_problem(422, "invalid_template_body", "body");
+    t.put(CODE, page("https://acme.example/{{user.first_name}}?a={{user.first_name}}")).await.ok();
+    for (number, (name, part)) in
+        [("evil.example/", "evil.example%2F"), ("a&b=c", "a%26b%3Dc")].into_iter().enumerate()
+    {
+        let user = t.user(json!({"username": format!("user-{number}"), "first_name": name})).await;
+        let body = json!({"user_id": user["id"], "email_address": format!("a{number}@example.com")});
+        let address = t.post("/v1/email_addresses", body).await.ok();
+        t.clock.advance_ms(1000);
+        let id = address["id"].as_str().unwrap();
+        t.post(&format!("/v1/email_addresses/{id}/prepare_verification"), json!({})).await.ok();
+        let message = stored(&t).await.pop().unwrap();
+        let expected = format!("<a href=\"https://acme.example/{part}?a={part}\">");
+        assert!(message.html().starts_with(&expected), "{}", message.html());
+    }
+}
+
+#[tokio::test]
 async fn a_template_that_fails_for_somebody_gives_way_to_the_default() {
     let t = TestServer::start().await;
     let page = format!("{{{{otp_code}}}}{}", "{{user.public_metadata.x}}".repeat(200));
