@@ -1,6 +1,9 @@
 //! Messages to people: what they say, in which language, and what the application is told of them.
 
 use latchkey_app::resources::messages::model::Content;
+use latchkey_app::resources::templates::catalogue;
+use latchkey_app::resources::templates::model::Channel;
+use latchkey_app::resources::templates::store as templates;
 use latchkey_app::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
@@ -170,6 +173,28 @@ async fn messages_are_in_the_readers_language() {
     t.delete(&format!("{CODE}/locales/pt-BR")).await.ok();
     let texts: Vec<String> = stored(&t).await.into_iter().map(|message| message.content.text).collect();
     assert!(texts[0].starts_with("seu código: "), "{}", texts[0]);
+}
+
+#[tokio::test]
+async fn only_the_variants_a_reader_may_get_are_loaded() {
+    let t = TestServer::start().await;
+    for locale in ["de", "fr", "pt", "pt-BR"] {
+        t.put(&format!("{CODE}/locales/{locale}"), json!({"body": "{{otp_code}}"})).await.ok();
+    }
+    t.put(CODE, json!({"body": "{{otp_code}}"})).await.ok();
+    let system = catalogue::find(Channel::Email, "verification_code").unwrap();
+    let mut tx = t.db().read().await.unwrap();
+    // More than are looked for; what comes first is found.
+    let mut many = vec!["pt-BR".to_owned(), "pt".to_owned()];
+    many.extend((b'a'..=b'z').map(|letter| format!("x{}", char::from(letter))));
+    many.push("de".to_owned());
+    for (locales, expected) in [(&[][..], &[""][..]), (&many, &["", "pt", "pt-BR"])] {
+        let found = templates::wanted(&mut tx, &t.tenant.id, system, locales).await.unwrap();
+        let mut found: Vec<String> = found.into_iter().map(|stored| stored.locale).collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+    assert!(templates::wanted(&mut tx, &t.other.id, system, &many).await.unwrap().is_empty());
 }
 
 #[tokio::test]

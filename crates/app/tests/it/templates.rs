@@ -200,6 +200,10 @@ async fn fields_have_their_limits_and_text_messages_have_fewer_fields() {
     let large = format!("{{{{otp_code}}}}{}", "x".repeat(100 * 1024));
     t.put(CODE, json!({"body": large})).await.is_problem(422, "form_param_exceeds_allowed_size", "body");
     t.put(CODE, json!({"body": "x".repeat(300 * 1024)})).await.is_error(413, "request_body_too_large");
+    let markup = |bytes: usize| json!({"body": PAGE, "markup": "x".repeat(bytes)});
+    t.put(CODE, markup(100 * 1024)).await.ok();
+    let large = t.put(CODE, markup(100 * 1024 + 1)).await;
+    large.is_problem(422, "form_param_exceeds_allowed_size", "markup");
     // As many variables as fit: slow templates are no way to keep the server busy.
     let busy = format!("{{{{otp_code}}}}{}", "{{a}}".repeat(20_000));
     t.put(CODE, json!({"body": busy})).await.is_problem(422, "invalid_template_body", "body");

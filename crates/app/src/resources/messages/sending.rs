@@ -18,10 +18,10 @@ use crate::resources::templates::{catalogue, store as templates};
 pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     let found = catalogue::find(message.channel, message.slug);
     let system = found.ok_or_else(|| Error::internal(format!("there is no template {}", message.slug)))?;
-    let stored = templates::all_of(tx, &act.instance, system).await?;
-    let template = Template { system, stored: stored.iter().find(|stored| stored.locale.is_empty()) };
     let own = message.user.and_then(|user| user.locale.as_deref());
     let languages = rules::languages(own, message.locale, &act.languages);
+    let stored = templates::wanted(tx, &act.instance, system, &languages).await?;
+    let template = Template { system, stored: stored.iter().find(|stored| stored.locale.is_empty()) };
     let data = data::all(act, message.user, &message.data);
     let written = written(system, &template, rules::variant(&stored, &languages), &data)?;
     let content = content(&template, written, &data);
