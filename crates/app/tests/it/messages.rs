@@ -295,6 +295,20 @@ async fn the_old_primary_address_is_told_of_the_new_one_if_asked_for() {
     );
 }
 
+#[tokio::test]
+async fn an_old_primary_address_nobody_has_proven_is_not_told() {
+    let t = TestServer::start().await;
+    let user = t.user(json!({"email_address": ["old@example.com"]})).await;
+    let id = user["email_addresses"][0]["id"].as_str().unwrap();
+    t.patch(&format!("/v1/email_addresses/{id}"), json!({"verified": false})).await.ok();
+    let notify = "notify_primary_email_address_changed";
+    let next = |address: &str| json!({"user_id": user["id"], "email_address": address, "verified": true, "primary": true, notify: true});
+    t.post("/v1/email_addresses", next("new@example.com")).await.ok();
+    assert!(told(&t, "email.created").await.is_empty());
+    t.post("/v1/email_addresses", next("newer@example.com")).await.ok();
+    assert_eq!(told(&t, "email.created").await[0].1["to_email_address"], "new@example.com");
+}
+
 const PASSWORD: &str = "vexed-quilt-27";
 
 async fn signs_in(browser: &mut latchkey_testkit::Browser<'_>) -> String {
