@@ -32,6 +32,8 @@ const EVERY: Duration = Duration::from_millis(500);
 const AT_ONCE: usize = 64;
 /// The same for one instance, so that a slow mail server holds up nobody else.
 const AT_ONCE_EACH: usize = 16;
+/// Of all, those kept for the first message of an instance: slow mail servers of a few cannot take them all.
+const KEPT: usize = 16;
 /// Instances looked at in one go.
 const INSTANCES: i64 = 100;
 /// How long a message is taken for: an attempt, and the time to note what became of it.
@@ -118,7 +120,7 @@ impl Post {
         let now = self.parts.clock.now();
         let due = store::due(&mut self.parts.db.read().await?, now, INSTANCES).await?;
         let mut taken = 0;
-        for instance in due {
+        for instance in round.ordered(due) {
             let room = round.room(&instance);
             if room == 0 {
                 continue;
@@ -209,10 +211,20 @@ impl Post {
 }
 
 impl Round {
+    /// Instances in the order in which they get what room there is: those with the fewest messages on their
+    /// way first, so that nobody waits for the slow servers of others.
+    fn ordered(&self, mut due: Vec<InstanceId>) -> Vec<InstanceId> {
+        due.sort_by_key(|instance| self.flying_of(instance));
+        due
+    }
+
+    fn flying_of(&self, instance: &InstanceId) -> usize {
+        self.flying.get(instance).copied().unwrap_or_default()
+    }
+
     /// How many more messages of an instance may go.
     fn room(&self, instance: &InstanceId) -> usize {
-        let own = AT_ONCE_EACH.saturating_sub(self.flying.get(instance).copied().unwrap_or_default());
-        own.min(AT_ONCE.saturating_sub(self.tasks.len()))
+        room(self.flying_of(instance), self.tasks.len())
     }
 
     /// Waits until there may be something to do: a ring, some time, or a message that made room.
@@ -229,7 +241,7 @@ impl Round {
         while let Some(done) = next {
             match done {
                 Ok(instance) => {
-                    let left = self.flying.get(&instance).copied().unwrap_or_default().saturating_sub(1);
+                    let left = self.flying_of(&instance).saturating_sub(1);
                     match left {
                         0 => drop(self.flying.remove(&instance)),
                         left => drop(self.flying.insert(instance, left)),
@@ -242,5 +254,35 @@ impl Round {
         if self.tasks.is_empty() {
             self.flying.clear();
         }
+    }
+}
+
+/// How many more messages may go of an instance that has `own` on their way, when there are `all`.
+fn room(own: usize, all: usize) -> usize {
+    let first = usize::from(own == 0 && all < AT_ONCE);
+    let shared = (AT_ONCE - KEPT).saturating_sub(all);
+    AT_ONCE_EACH.saturating_sub(own).min(shared).max(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use latchkey_base::rng::SystemRng;
+
+    use super::*;
+
+    #[test]
+    fn some_room_is_kept_for_those_with_nothing_on_its_way() {
+        assert_eq!((room(0, 0), room(4, 4), room(16, 16)), (16, 12, 0));
+        assert_eq!((room(0, 40), room(8, 40), room(0, 47)), (8, 8, 1));
+        assert_eq!((room(0, 48), room(1, 48), room(0, 63), room(0, 64)), (1, 0, 1, 0));
+    }
+
+    #[test]
+    fn those_with_the_fewest_messages_on_their_way_come_first() {
+        let [a, b, c, d] = [1, 2, 3, 4].map(|at| InstanceId::new(Time::from_ms(at), &SystemRng));
+        let flying = HashMap::from([(a.clone(), 16), (b.clone(), 3)]);
+        let round = Round { flying, ..Round::default() };
+        let due = vec![a.clone(), b.clone(), c.clone(), d.clone()];
+        assert_eq!(round.ordered(due), [c, d, b, a]);
     }
 }

@@ -1,6 +1,9 @@
 //! Messages to people: what they say, in which language, and what the application is told of them.
 
 use latchkey_app::resources::messages::model::Content;
+use latchkey_app::resources::templates::catalogue;
+use latchkey_app::resources::templates::model::Channel;
+use latchkey_app::resources::templates::store as templates;
 use latchkey_app::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
@@ -173,6 +176,28 @@ async fn messages_are_in_the_readers_language() {
 }
 
 #[tokio::test]
+async fn only_the_variants_a_reader_may_get_are_loaded() {
+    let t = TestServer::start().await;
+    for locale in ["de", "fr", "pt", "pt-BR"] {
+        t.put(&format!("{CODE}/locales/{locale}"), json!({"body": "{{otp_code}}"})).await.ok();
+    }
+    t.put(CODE, json!({"body": "{{otp_code}}"})).await.ok();
+    let system = catalogue::find(Channel::Email, "verification_code").unwrap();
+    let mut tx = t.db().read().await.unwrap();
+    // More than are looked for; what comes first is found.
+    let mut many = vec!["pt-BR".to_owned(), "pt".to_owned()];
+    many.extend((b'a'..=b'z').map(|letter| format!("x{}", char::from(letter))));
+    many.push("de".to_owned());
+    for (locales, expected) in [(&[][..], &[""][..]), (&many, &["", "pt", "pt-BR"])] {
+        let found = templates::wanted(&mut tx, &t.tenant.id, system, locales).await.unwrap();
+        let mut found: Vec<String> = found.into_iter().map(|stored| stored.locale).collect();
+        found.sort();
+        assert_eq!(found, expected);
+    }
+    assert!(templates::wanted(&mut tx, &t.other.id, system, &many).await.unwrap().is_empty());
+}
+
+#[tokio::test]
 async fn names_cannot_inject_markup_headers_or_templates() {
     let mut settings = Settings::default();
     settings.display.application_name = "A<script>\r\nBcc: x@example.com {{otp_code}}".to_owned();
@@ -215,6 +240,28 @@ async fn names_cannot_inject_markup_headers_or_templates() {
 }
 
 #[tokio::test]
+async fn names_cannot_change_where_an_address_leads() {
+    let t = TestServer::start().await;
+    let page = |url: &str| json!({"body": format!("<a href=\"{url}\">{{{{otp_code}}}}</a>")});
+    let refused = t.put(CODE, page("https://acme.example{{user.first_name}}")).await;
+    refused.is_problem(422, "invalid_template_body", "body");
+    t.put(CODE, page("https://acme.example/{{user.first_name}}?a={{user.first_name}}")).await.ok();
+    for (number, (name, part)) in
+        [("evil.example/", "evil.example%2F"), ("a&b=c", "a%26b%3Dc")].into_iter().enumerate()
+    {
+        let user = t.user(json!({"username": format!("user-{number}"), "first_name": name})).await;
+        let body = json!({"user_id": user["id"], "email_address": format!("a{number}@example.com")});
+        let address = t.post("/v1/email_addresses", body).await.ok();
+        t.clock.advance_ms(1000);
+        let id = address["id"].as_str().unwrap();
+        t.post(&format!("/v1/email_addresses/{id}/prepare_verification"), json!({})).await.ok();
+        let message = stored(&t).await.pop().unwrap();
+        let expected = format!("<a href=\"https://acme.example/{part}?a={part}\">");
+        assert!(message.html().starts_with(&expected), "{}", message.html());
+    }
+}
+
+#[tokio::test]
 async fn a_template_that_fails_for_somebody_gives_way_to_the_default() {
     let t = TestServer::start().await;
     let page = format!("{{{{otp_code}}}}{}", "{{user.public_metadata.x}}".repeat(200));
@@ -246,6 +293,20 @@ async fn the_old_primary_address_is_told_of_the_new_one_if_asked_for() {
         (&data["data"]["new_email_address"], &data["data"]["greeting_name"]),
         (&json!("old@example.com"), &json!("Ada"))
     );
+}
+
+#[tokio::test]
+async fn an_old_primary_address_nobody_has_proven_is_not_told() {
+    let t = TestServer::start().await;
+    let user = t.user(json!({"email_address": ["old@example.com"]})).await;
+    let id = user["email_addresses"][0]["id"].as_str().unwrap();
+    t.patch(&format!("/v1/email_addresses/{id}"), json!({"verified": false})).await.ok();
+    let notify = "notify_primary_email_address_changed";
+    let next = |address: &str| json!({"user_id": user["id"], "email_address": address, "verified": true, "primary": true, notify: true});
+    t.post("/v1/email_addresses", next("new@example.com")).await.ok();
+    assert!(told(&t, "email.created").await.is_empty());
+    t.post("/v1/email_addresses", next("newer@example.com")).await.ok();
+    assert_eq!(told(&t, "email.created").await[0].1["to_email_address"], "new@example.com");
 }
 
 const PASSWORD: &str = "vexed-quilt-27";

@@ -142,6 +142,28 @@ async fn a_server_that_hangs_does_not_hold_up_other_instances() {
 }
 
 #[tokio::test]
+async fn many_servers_that_hang_do_not_take_all_the_room() {
+    let (office, slow) = mail_office(Security::None, Manner::Hangs).await;
+    let good = MailServer::start(Security::None, Manner::Good).await;
+    let mut hanging = vec![office.t.tenant.id.clone()];
+    for _ in 0..3 {
+        hanging.push(office.other_mail_instance(slow.port).await);
+    }
+    for turn in 0..80 {
+        office.queue_for(&hanging[turn % 4], "email", &format!("slow{turn}@example.com")).await;
+    }
+    // Theirs have waited longer.
+    office.t.clock.advance_ms(1);
+    let fifth = office.other_mail_instance(good.port).await;
+    office.queue_for(&fifth, "email", "quick@example.com").await;
+    let post = office.post.clone();
+    let running = tokio::spawn(async move { post.run_once().await });
+    support::until(|| !good.received().is_empty()).await;
+    assert!(slow.received().is_empty());
+    running.abort();
+}
+
+#[tokio::test]
 async fn wrong_credentials_and_unknown_certificates_can_be_put_right() {
     let (office, server) = mail_office(Security::Starttls, Manner::Good).await;
     office

@@ -200,6 +200,10 @@ async fn fields_have_their_limits_and_text_messages_have_fewer_fields() {
     let large = format!("{{{{otp_code}}}}{}", "x".repeat(100 * 1024));
     t.put(CODE, json!({"body": large})).await.is_problem(422, "form_param_exceeds_allowed_size", "body");
     t.put(CODE, json!({"body": "x".repeat(300 * 1024)})).await.is_error(413, "request_body_too_large");
+    let markup = |bytes: usize| json!({"body": PAGE, "markup": "x".repeat(bytes)});
+    t.put(CODE, markup(100 * 1024)).await.ok();
+    let large = t.put(CODE, markup(100 * 1024 + 1)).await;
+    large.is_problem(422, "form_param_exceeds_allowed_size", "markup");
     // As many variables as fit: slow templates are no way to keep the server busy.
     let busy = format!("{{{{otp_code}}}}{}", "{{a}}".repeat(20_000));
     t.put(CODE, json!({"body": busy})).await.is_problem(422, "invalid_template_body", "body");
@@ -240,6 +244,24 @@ async fn fields_have_their_limits_and_text_messages_have_fewer_fields() {
         t.put(sms, json!({"body": "Code <{{otp_code}}>", "subject": null})).await.ok()["body"],
         "Code <{{otp_code}}>"
     );
+}
+
+#[tokio::test]
+async fn chains_that_would_end_the_stack_are_refused() {
+    let t = TestServer::start().await;
+    let else_ifs = format!("{{{{otp_code}}}}{{% if user.id %}}{}{{%endif%}}", "{%elif \"\"%}".repeat(9_000));
+    let words = format!("{{{{otp_code}}}}{{% if user.id{}%}}{{%endif%}}", " or \"\"".repeat(17_000));
+    let filters = format!("{{{{otp_code{}}}}}", "|upper".repeat(17_000));
+    for body in [else_ifs, words, filters] {
+        let body = json!({"body": body});
+        t.put(CODE, body.clone()).await.is_problem(422, "invalid_template_body", "body");
+        t.post(&format!("{CODE}/preview"), body.clone()).await.is_problem(
+            422,
+            "invalid_template_body",
+            "body",
+        );
+        t.put(&format!("{CODE}/locales/de"), body).await.is_problem(422, "invalid_template_body", "body");
+    }
 }
 
 #[tokio::test]
@@ -313,6 +335,7 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     t.post(&format!("{CODE}/toggle_delivery"), toggle)
         .await
         .is_error(423, "email_template_customization_locked");
+    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(423, "email_template_customization_locked");
     t.get(CODE).await.ok();
     let other = t.call(Some(&t.other), "PUT", CODE, Some(json!({"name": "x"}))).await;
     assert_eq!(other.status, 200);
@@ -323,6 +346,9 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     }
     let limited = t.put(CHANGED, json!({"name": "x"})).await;
     limited.is_error(429, "email_template_customization_rate_limited");
+    t.post(&format!("{CHANGED}/preview"), json!({}))
+        .await
+        .is_error(429, "email_template_customization_rate_limited");
     assert!(limited.header("retry-after").parse::<i64>().unwrap() > 3000);
 }
 

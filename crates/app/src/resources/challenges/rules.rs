@@ -32,9 +32,9 @@ pub struct Target<'a> {
 pub struct Prepared {
     /// The challenge.
     pub challenge: Challenge,
-    /// The code, or the secret of the link; nothing is sent to targets for tests.
+    /// The code, or the secret of the link.
     pub secret: Secret,
-    /// Whether it is to be sent.
+    /// Whether a message is to be written: targets for tests know their code.
     pub is_sent: bool,
 }
 
@@ -69,6 +69,7 @@ pub fn link(
         redirect_url: Some(redirect_url),
         ..sending(Strategy::EmailLink, target, digest, sent, act.now)
     };
+    // Nobody could guess this one, so it is written for tests too; such a message is held in the inbox.
     Ok(Prepared { challenge, secret: Secret::new(secret), is_sent: true })
 }
 

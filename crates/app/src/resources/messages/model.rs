@@ -53,7 +53,7 @@ pub struct Content {
 pub enum Status {
     /// A worker is to send it.
     Queued,
-    /// The application delivers it.
+    /// The application delivers it, or it is for tests and nobody does.
     Held,
 }
 

@@ -57,12 +57,13 @@ pub async fn new_device(
     tell(tx, act, user, "new_device_sign_in", Map::from_iter(data)).await
 }
 
-/// Another address is the primary one; the old one is told.
+/// Another address is the primary one; the old one is told, if it was proven: a stranger may own it.
 pub async fn primary_address_changed(tx: &mut Tx, act: &Act, before: &User, after: &User) -> Result<()> {
     let (Some(old), Some(new)) = (before.email_addresses.primary(), after.email_addresses.primary()) else {
         return Ok(());
     };
-    if old.value == new.value || act.test_mode && is_for_tests(Kind::Email, &old.value) {
+    if old.value == new.value || !old.is_verified() || act.test_mode && is_for_tests(Kind::Email, &old.value)
+    {
         return Ok(());
     }
     let data = [("new_email_address".to_owned(), json!(new.value))];

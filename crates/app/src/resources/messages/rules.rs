@@ -1,5 +1,7 @@
 //! Which messages there are, and which variant of a template they are made from.
 
+use std::collections::BTreeSet;
+
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::secret::Secret;
 use latchkey_base::text::is_locale;
@@ -92,10 +94,12 @@ pub fn notice<'a>(to: Recipient<'a>, slug: &'static str, data: Map<String, Value
 /// The languages somebody reads, best first: their own if it is known, else that of the attempt, else those
 /// of their browser.
 pub fn languages(own: Option<&str>, attempt: Option<&str>, accepted: &str) -> Vec<String> {
-    match own.or(attempt).filter(|tag| is_locale(tag)) {
+    let wanted = match own.or(attempt).filter(|tag| is_locale(tag)) {
         Some(tag) => fallbacks(tag),
         None => accepted_languages(accepted).iter().flat_map(|tag| fallbacks(tag)).collect(),
-    }
+    };
+    let mut seen = BTreeSet::new();
+    wanted.into_iter().filter(|tag| seen.insert(tag.clone())).collect()
 }
 
 /// The languages of an `Accept-Language` header, best first (RFC 9110, 12.5.4).
@@ -127,6 +131,7 @@ mod tests {
         assert_eq!(languages(Some("pt-br"), Some("de"), "fr"), ["pt-BR", "pt"]);
         assert_eq!(languages(None, Some("de"), "fr"), ["de"]);
         assert_eq!(languages(None, None, "fr;q=0.5, de-AT, *;q=0.1, es;q=0, x y"), ["de-AT", "de", "fr"]);
+        assert_eq!(languages(None, None, "en-GB, en-US, en, de"), ["en-GB", "en", "en-US", "de"]);
         assert!(languages(None, None, "").is_empty());
     }
 }

@@ -10,18 +10,20 @@ use super::{data, rules, store, view};
 use crate::cx::Act;
 use crate::events::Event;
 use crate::outbox;
+use crate::resources::identifications::codes::is_for_tests;
 use crate::resources::templates::model::{Channel, Stored, System, Template};
 use crate::resources::templates::writing::{self, Words, Written};
 use crate::resources::templates::{catalogue, store as templates};
+use crate::resources::users::model::Kind;
 
 /// Writes a message and puts it into the outbox.
 pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     let found = catalogue::find(message.channel, message.slug);
     let system = found.ok_or_else(|| Error::internal(format!("there is no template {}", message.slug)))?;
-    let stored = templates::all_of(tx, &act.instance, system).await?;
-    let template = Template { system, stored: stored.iter().find(|stored| stored.locale.is_empty()) };
     let own = message.user.and_then(|user| user.locale.as_deref());
     let languages = rules::languages(own, message.locale, &act.languages);
+    let stored = templates::wanted(tx, &act.instance, system, &languages).await?;
+    let template = Template { system, stored: stored.iter().find(|stored| stored.locale.is_empty()) };
     let data = data::all(act, message.user, &message.data);
     let written = written(system, &template, rules::variant(&stored, &languages), &data)?;
     let content = content(&template, written, &data);
@@ -67,6 +69,15 @@ fn content(template: &Template<'_>, written: Written, data: &Value) -> Content {
     }
 }
 
+/// Whether a message goes to a target for tests: it can be seen in the inbox, but never leaves.
+fn is_test(act: &Act, message: &Message<'_>) -> bool {
+    let kind = match message.channel {
+        Channel::Email => Kind::Email,
+        Channel::Sms => Kind::Phone,
+    };
+    act.test_mode && is_for_tests(kind, message.to)
+}
+
 async fn keep(
     tx: &mut Tx,
     act: &Act,
@@ -87,7 +98,7 @@ async fn keep(
         to: message.to,
         slug: message.slug,
         content_sealed: act.master.seal(id.as_str(), &plain).map_err(Error::internal)?,
-        status: if is_delivered { Status::Queued } else { Status::Held },
+        status: if is_delivered && !is_test(act, message) { Status::Queued } else { Status::Held },
         expire_at: message.expire_at,
         created_at: act.now,
     };

@@ -44,7 +44,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Preview changes to a template")
         .optional_body::<PreviewTemplate>()
         .returns::<PreviewView>()
-        .errors(&[403]);
+        .errors(&[403, 423]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
         .body::<ToggleTemplateDelivery>()
@@ -126,6 +126,7 @@ async fn preview(
     Input(input): Input<PreviewTemplate>,
 ) -> Answer {
     let system = rules::named(&path)?;
+    guard::admit(&cx, &key).await?;
     guard::watched(&cx, &key, rules::check(system, &Draft::of_preview(&input))).await?;
     let stored = store::find(&mut cx.app.db.read().await?, &key.instance, system, "").await?;
     let template = Template { system, stored: stored.as_ref() };

@@ -1,4 +1,4 @@
-//! How often templates may be changed, and what happens to those who write traps: after a few suspicious
+//! How often templates may be changed or tried, and what happens to those who write traps: after a few suspicious
 //! bodies all templates of the instance are locked for the rest of the hour, so that a stolen key cannot be
 //! used to find out what gets through.
 
@@ -7,7 +7,7 @@ use latchkey_base::{Code, Result};
 use crate::auth::SecretKey;
 use crate::cx::Cx;
 
-/// Lets a change through, and counts it.
+/// Lets a change or a preview through, and counts it: both cost the same.
 pub async fn admit(cx: &Cx, key: &SecretKey) -> Result<()> {
     cx.app.rate_limits.check_templates(&cx.app.throttle, key.instance.as_str(), cx.now).await
 }

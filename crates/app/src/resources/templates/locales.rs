@@ -66,9 +66,8 @@ async fn put(
     let (instance, now) = (key.instance, cx.now);
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let all = store::all_of(tx, &instance, system).await?;
-            let count = all.iter().filter(|stored| !stored.locale.is_empty()).count() as i64;
-            let before = all.into_iter().find(|stored| stored.locale == locale);
+            let before = store::lock(tx, &instance, system, &locale).await?;
+            let count = store::count_locales(tx, &instance, system).await?;
             if before.is_none() && count >= TEMPLATE_LOCALES {
                 return Err(Error::new(Code::FormParamArraySizeExceeded)
                     .saying("This template has too many variants."));

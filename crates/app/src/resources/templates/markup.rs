@@ -22,6 +22,8 @@ pub enum Context {
     Text,
     /// As an address of its own: only one of the web is shown.
     Url,
+    /// As a part of an address, which it must not change or leave.
+    UrlPart,
 }
 
 /// Elements that run code, ask for input, load other pages, or are read differently by different readers.
@@ -308,8 +310,8 @@ impl Walk {
                 self.is_variable = true;
                 Ok(Context::Url)
             }
-            _ if self.is_variable => Ok(Context::Text),
-            begun => check_url(begun).map(|()| Context::Text),
+            rest if self.is_variable => check_part(rest, path),
+            begun => check_url(begun).and_then(|()| check_part(authority(begun), path)),
         }
     }
 }
@@ -343,6 +345,23 @@ fn check_url(url: &str) -> Result<(), Fault> {
     }
 }
 
+/// What stands behind the scheme and its slashes: an address of the web begins with whom it leads to. Other
+/// addresses have no such part, as if it had ended.
+fn authority(begun: &str) -> &str {
+    let web = begun.strip_prefix("https:").or_else(|| begun.strip_prefix("http:"));
+    // Readers take any number of slashes of either kind for two.
+    web.map_or("/", |rest| rest.trim_start_matches(['/', '\\']))
+}
+
+/// The context of a variable behind `begun`. Nobody's name may say whom an address leads to.
+fn check_part(begun: &str, path: &str) -> Result<Context, Fault> {
+    // `&#46;` is a dot, whatever it looks like.
+    match begun.replace("&#", "").contains(['/', '?', '#']) {
+        true => Ok(Context::UrlPart),
+        false => Err(invalid(format!("Before `{{{{{path}}}}}` the address needs a `/`, `?` or `#`."))),
+    }
+}
+
 fn check_style(style: &str) -> Result<(), Fault> {
     let style = squeezed(style);
     match ["javascript:", "vbscript:", "expression(", "-moz-binding", "behavior:"]
@@ -372,11 +391,41 @@ mod tests {
             Context::Text,
             Context::Text,
             Context::Url,
+            Context::UrlPart,
             Context::Text,
-            Context::Text,
-            Context::Text,
+            Context::UrlPart,
         ];
         assert_eq!(walk(page), Ok(expected.to_vec()));
+    }
+
+    #[test]
+    fn a_variable_may_be_part_of_an_address_but_not_of_whom_it_leads_to() {
+        for url in
+            ["https://a.example/{{x}}", "https://a.example?b={{x}}", "HTTP://a#{{x}}", "{{a}}/{{x}}{{y}}"]
+        {
+            let found = walk(&format!("<a href='{url}'>")).unwrap();
+            assert_eq!(found.last(), Some(&Context::UrlPart), "{url}");
+        }
+        for url in ["mailto:{{x}}", "mailto:a@b.example?subject={{x}}", "tel:{{x}}", "#{{x}}"] {
+            assert_eq!(walk(&format!("<a href='{url}'>")), Ok(vec![Context::UrlPart]), "{url}");
+        }
+        for url in [
+            "https://{{x}}",
+            "https://{{x}}/",
+            "https:///{{x}}",
+            "https:// /\\{{x}}",
+            "https://a.example{{x}}",
+            "https://a.example{{x}}/b",
+            "https://a@{{x}}",
+            "https://a.example:{{x}}",
+            "https://a&#46;{{x}}",
+            "https://a&period;{{x}}",
+            "{{a}}{{x}}",
+            "{{a}}.b{{x}}",
+        ] {
+            let page = format!("<a href='{url}'>");
+            assert!(matches!(walk(&page), Err(Fault::Invalid(_))), "{url}: {:?}", walk(&page));
+        }
     }
 
     #[test]

@@ -53,6 +53,7 @@ fn translated(pieces: &[Piece<'_>], contexts: Vec<Context>) -> String {
             Piece::Text(text) => source.push_str(&text.replace("{#", "{{ \"{#\" }}")),
             Piece::Value { expression, .. } => match contexts.next() {
                 Some(Context::Url) => source.push_str(&format!("{{{{ {expression}|web_address }}}}")),
+                Some(Context::UrlPart) => source.push_str(&format!("{{{{ {expression}|url_part }}}}")),
                 Some(Context::Text) | None => source.push_str(&format!("{{{{ {expression} }}}}")),
             },
             Piece::If(condition) => source.push_str(&format!("{{% if {condition} %}}")),
@@ -108,6 +109,7 @@ fn environment<'source>(form: Form) -> Environment<'source> {
     });
     environment.add_filter("lower", |value: minijinja::Value| shown(&value).to_lowercase());
     environment.add_filter("upper", |value: minijinja::Value| shown(&value).to_uppercase());
+    environment.add_filter("url_part", |value: minijinja::Value| url_part(&shown(&value)));
     environment.add_filter("web_address", |value: minijinja::Value| web_address(shown(&value)));
     environment
 }
@@ -166,10 +168,26 @@ pub fn line(text: &str) -> String {
 /// An address of the web, or one that leads nowhere.
 fn web_address(text: String) -> String {
     let lower = text.to_ascii_lowercase();
-    match lower.starts_with("https://") || lower.starts_with("http://") {
+    let rest = lower.strip_prefix("https://").or_else(|| lower.strip_prefix("http://"));
+    // Without a host, what follows in the template would be taken for it.
+    match rest.is_some_and(|rest| !rest.is_empty() && !rest.starts_with(['/', '\\', '?', '#'])) {
         true => text,
         false => "#".to_owned(),
     }
+}
+
+/// A text that is one part of an address (RFC 3986, 2.3). An `@` means something only before the path; in
+/// addresses of e-mail it has to stay.
+fn url_part(text: &str) -> String {
+    let mut part = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'-' | b'.' | b'_' | b'~' | b'@' => part.push(char::from(byte)),
+            _ if byte.is_ascii_alphanumeric() => part.push(char::from(byte)),
+            _ => part.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    part
 }
 
 /// Takes so many bytes and no more.
@@ -209,6 +227,26 @@ mod tests {
     }
 
     #[test]
+    fn values_inside_an_address_stay_one_part_of_it() {
+        let page = "<a href=\"https://acme.example/{{name}}?x={{name}}&y=1\">{{name}}</a>";
+        for (name, part, text) in [
+            ("evil.example/", "evil.example%2F", "evil.example&#x2f;"),
+            ("a&b=c", "a%26b%3Dc", "a&amp;b=c"),
+            ("//x?y#z \\", "%2F%2Fx%3Fy%23z%20%5C", "&#x2f;&#x2f;x?y#z \\"),
+            ("é+%2f\"", "%C3%A9%2B%252f%22", "é+%2f&quot;"),
+        ] {
+            assert_eq!(
+                filled(page, Form::Html, &json!({"name": name})).unwrap(),
+                format!("<a href=\"https://acme.example/{part}?x={part}&y=1\">{text}</a>")
+            );
+        }
+        let page = "<a href=\"mailto:{{a}}\"></a><a href=\"{{b}}/{{c}}\"></a>";
+        let data = json!({"a": "ada@example.com?bcc=x", "b": "https://", "c": "evil.example"});
+        let expected = "<a href=\"mailto:ada@example.com%3Fbcc%3Dx\"></a><a href=\"#/evil.example\"></a>";
+        assert_eq!(filled(page, Form::Html, &data).unwrap(), expected);
+    }
+
+    #[test]
     fn values_are_never_read_as_templates() {
         let data = json!({"a": "{{b}}{% if b %}{#", "b": "secret"});
         assert_eq!(filled("{#{{a}}#}", Form::Text, &data).unwrap(), "{#{{b}}{% if b %}{##}");
@@ -230,5 +268,16 @@ mod tests {
         assert!(prepare(&many, Form::Text).ok().unwrap().fill(&data).is_err());
         let steps = "{{b}}".repeat(60_000);
         assert!(prepare(&steps, Form::Text).ok().unwrap().fill(&data).unwrap_err().contains("fuel"));
+    }
+
+    #[test]
+    fn the_longest_chains_in_the_deepest_blocks_are_filled_in() {
+        let condition = format!("a{}", " or a".repeat(15));
+        let block = |inner: String| {
+            let else_ifs = format!("{{%elif {condition}%}}").repeat(16);
+            format!("{{%if {condition}%}}{else_ifs}{{%else%}}{inner}{{%endif%}}")
+        };
+        let deepest = (0..16).fold("{{b}}".to_owned(), |inner, _| block(inner));
+        assert_eq!(filled(&deepest, Form::Text, &json!({"b": "x"})).unwrap(), "x");
     }
 }

@@ -76,6 +76,8 @@ pub struct Draft<'a> {
     pub body: Option<&'a str>,
     /// The page as text.
     pub body_plain: Option<&'a str>,
+    /// What the page was made from.
+    pub markup: Option<&'a str>,
     /// The sender.
     pub from_email_name: Option<&'a str>,
     /// Where answers go.
@@ -88,6 +90,9 @@ pub fn check(system: &System, draft: &Draft<'_>) -> Result<()> {
     let mut problems = Vec::new();
     if draft.name.is_some_and(|name| name.chars().count() > TEMPLATE_NAME_CHARS) {
         problems.push(Problem::of(Code::FormParamMaxLengthExceeded, "name"));
+    }
+    if draft.markup.is_some_and(|markup| markup.len() > TEMPLATE_BODY_BYTES) {
+        problems.push(Problem::of(Code::FormParamExceedsAllowedSize, "markup"));
     }
     match system.channel {
         Channel::Email => check_email(system, draft, &mut problems)?,
@@ -238,6 +243,7 @@ impl<'a> Draft<'a> {
             body: input.body.as_deref(),
             from_email_name: input.from_email_name.as_deref(),
             reply_to_email_name: input.reply_to_email_name.as_deref(),
+            markup: given(&input.markup),
             body_plain: None,
         }
     }

@@ -1,8 +1,10 @@
 //! The SQL of what instances changed of templates.
 
+use std::iter;
+
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Id, Result};
-use latchkey_db::{DbError, Row, Tx};
+use latchkey_db::{DbError, Row, Tx, Value};
 
 use super::model::{Channel, Stored, System};
 use crate::document;
@@ -65,6 +67,41 @@ pub async fn all_of(tx: &mut Tx, instance: &InstanceId, system: &System) -> Resu
             read,
         )
         .await?)
+}
+
+/// Locales that are looked for in one go; nobody reads more languages.
+const WANTED: usize = 12;
+
+/// What was changed of a template for everybody and for some locales, the first of them that fit. One text
+/// for any number of them, so that engines prepare it once.
+pub async fn wanted(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    system: &System,
+    locales: &[String],
+) -> Result<Vec<Stored>> {
+    let mut params: Vec<Value> = vec![instance.into(), system.channel.name().into(), system.slug.into()];
+    let given = locales.iter().map(String::as_str);
+    params.extend(given.chain(iter::repeat("")).take(WANTED).map(Value::from));
+    Ok(tx
+        .all(
+            &[
+                SELECT,
+                " WHERE instance_id = $1 AND channel = $2 AND slug = $3 AND locale IN \
+                 ('', $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15)",
+            ],
+            &params,
+            read,
+        )
+        .await?)
+}
+
+/// How many locales a template has variants for.
+pub async fn count_locales(tx: &mut Tx, instance: &InstanceId, system: &System) -> Result<i64> {
+    let sql = "SELECT count(locale) FROM message_templates \
+               WHERE instance_id = $1 AND channel = $2 AND slug = $3 AND locale <> ''";
+    let params = [instance.into(), system.channel.name().into(), system.slug.into()];
+    Ok(tx.maybe(&[sql], &params, |row| row.int(0)).await?.unwrap_or_default())
 }
 
 /// Saves a change, whether there was one or not.

@@ -8,6 +8,14 @@ use std::collections::BTreeSet;
 
 /// Conditions inside conditions; deeper is a mistake.
 const DEPTH_MAX: usize = 16;
+// The engine reads and drops each of these chains by calling itself, so a long one would end its stack and
+// with it the server.
+/// Further conditions of one block.
+const ELSE_IFS_MAX: usize = 16;
+/// Words of one condition.
+const CONDITION_WORDS_MAX: usize = 32;
+/// Filters of one variable.
+const FILTERS_MAX: usize = 8;
 /// What may be done to a value before it is shown.
 const FILTERS: [&str; 3] = ["default", "lower", "upper"];
 const WORDS: [&str; 3] = ["and", "not", "or"];
@@ -107,6 +115,9 @@ impl<'a> Parsed<'a> {
         if !is_path(&path) {
             return Err(format!("`{{{{{inner}}}}}` is not a variable."));
         }
+        if parts.len() > FILTERS_MAX {
+            return Err(format!("A variable may have {FILTERS_MAX} filters."));
+        }
         let mut expression = path.clone();
         for filter in parts {
             expression.push('|');
@@ -134,9 +145,10 @@ impl<'a> Parsed<'a> {
                 _ => words.push(read_text(word).ok_or_else(|| format!("`{text}` is not a condition."))?),
             }
         }
-        match words.is_empty() {
-            true => Err("A condition is missing.".to_owned()),
-            false => Ok(words.join(" ")),
+        match words.len() {
+            0 => Err("A condition is missing.".to_owned()),
+            1..=CONDITION_WORDS_MAX => Ok(words.join(" ")),
+            _ => Err(format!("A condition may have {CONDITION_WORDS_MAX} words.")),
         }
     }
 }
@@ -187,22 +199,33 @@ pub fn is_path(text: &str) -> bool {
     text.len() <= 200 && !WORDS.contains(&text) && text.split('.').all(is_word)
 }
 
+/// A block that is not at its end yet.
+#[derive(Default)]
+struct Open {
+    has_else: bool,
+    else_ifs: usize,
+}
+
 fn check_blocks(pieces: &[Piece<'_>]) -> Result<(), String> {
-    let mut open: Vec<bool> = Vec::new();
+    let mut open: Vec<Open> = Vec::new();
     for piece in pieces {
-        match piece {
-            Piece::If(_) => open.push(false),
-            Piece::ElseIf(_) if open.last() == Some(&false) => (),
-            Piece::Else if open.last() == Some(&false) => {
-                open.pop();
-                open.push(true);
+        let depth = open.len();
+        match (piece, open.last_mut()) {
+            (Piece::Text(_) | Piece::Value { .. }, _) => (),
+            (Piece::If(_), _) if depth == DEPTH_MAX => {
+                return Err(format!("Conditions may stand inside each other {DEPTH_MAX} deep."));
             }
-            Piece::ElseIf(_) | Piece::Else => return Err("There is an `else` without its `if`.".to_owned()),
-            Piece::End if open.pop().is_none() => return Err("There is an end without its `if`.".to_owned()),
-            _ => (),
-        }
-        if open.len() > DEPTH_MAX {
-            return Err(format!("Conditions may stand inside each other {DEPTH_MAX} deep."));
+            (Piece::If(_), _) => open.push(Open::default()),
+            (Piece::ElseIf(_), Some(block)) if block.else_ifs == ELSE_IFS_MAX => {
+                return Err(format!("A condition may have {ELSE_IFS_MAX} others after it."));
+            }
+            (Piece::ElseIf(_), Some(block)) if !block.has_else => block.else_ifs += 1,
+            (Piece::Else, Some(block)) if !block.has_else => block.has_else = true,
+            (Piece::ElseIf(_) | Piece::Else, _) => {
+                return Err("There is an `else` without its `if`.".to_owned());
+            }
+            (Piece::End, None) => return Err("There is an end without its `if`.".to_owned()),
+            (Piece::End, Some(_)) => drop(open.pop()),
         }
     }
     match open.is_empty() {
@@ -263,5 +286,24 @@ mod tests {
             assert!(parse(source).is_err(), "{source}");
         }
         assert!(parse(&format!("{}{}", "{{#if a}}".repeat(17), "{{/if}}".repeat(17))).is_err());
+    }
+
+    #[test]
+    fn chains_are_bounded() {
+        let else_ifs = |count: usize| format!("{{% if a %}}{}{{% endif %}}", "{%elif \"\"%}".repeat(count));
+        let words = |count: usize| format!("{{% if a{} %}}{{% endif %}}", " or \"\"".repeat(count));
+        let filters = |count: usize| format!("{{{{a{}}}}}", "|upper".repeat(count));
+        assert!(parse(&else_ifs(16)).is_ok() && parse(&words(15)).is_ok() && parse(&filters(8)).is_ok());
+        for (source, why) in [
+            (else_ifs(17), "16 others"),
+            (else_ifs(9_000), "16 others"),
+            (words(16), "32 words"),
+            (words(17_000), "32 words"),
+            (format!("{{% if {}a %}}{{% endif %}}", "not ".repeat(20_000)), "32 words"),
+            (filters(9), "8 filters"),
+            (filters(16_000), "8 filters"),
+        ] {
+            assert!(parse(&source).unwrap_err().contains(why), "{why}");
+        }
     }
 }

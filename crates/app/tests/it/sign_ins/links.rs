@@ -57,6 +57,27 @@ async fn a_link_completes_in_the_browser_that_asked() {
 }
 
 #[tokio::test]
+async fn a_link_to_an_address_for_tests_stays_in_the_inbox() {
+    let t = server(with_links).await;
+    let address = "ada+clerk_test@example.com";
+    t.user(json!({"email_address": [address, EMAIL]})).await;
+    let mut browser = t.browser();
+    for (to, expected) in [(address, ("held", false)), (EMAIL, ("queued", true))] {
+        let id = identified(&mut browser, to).await;
+        let fields = json!({"strategy": "email_link", "redirect_url": BACK});
+        shown(step(&mut browser, &id, "prepare_first_factor", fields).await);
+        assert_eq!(t.inbox().await[0]["to"], to);
+        assert!(link(&t).await.starts_with(&format!("/v1/verify?token={id}.")));
+        let sql = "SELECT status, next_at FROM messages WHERE recipient = $1";
+        let read = |row: &latchkey_db::Row<'_>| Ok((row.text(0)?, row.maybe_time(1)?.is_some()));
+        let mut tx = t.db().read().await.unwrap();
+        let found = tx.maybe(&[sql], &[to.into()], read).await.unwrap().unwrap();
+        assert_eq!((found.0.as_str(), found.1), expected);
+        t.clock.advance_ms(1);
+    }
+}
+
+#[tokio::test]
 async fn a_link_opened_elsewhere_signs_in_where_it_was_asked_for() {
     let t = server(with_links).await;
     ada(&t).await;
