@@ -272,7 +272,7 @@ catalogue! {
     JwtTemplateReservedClaim = 400 "jwt_template_reserved_claim" "Every token has this claim already.";
 
     // Webhooks.
-    SvixAppExists = 400 "svix_app_exists" "This instance manages its webhooks already.";
+    SvixAppExists = 400 "svix_app_exists" "This instance manages its webhooks already. `POST /v1/webhooks/svix_url` makes another link to the page.";
     SvixAppMissing = 400 "svix_app_missing" "This instance does not manage its webhooks yet. `POST /v1/webhooks/svix` begins with it.";
     WebhookEndpointsExceeded = 400 "webhook_endpoints_exceeded" "This instance has as many webhook endpoints as it may have.";
     WebhookPortalTokenInvalid = 401 "webhook_portal_token_invalid" "This link to the webhooks page is not valid any more. `POST /v1/webhooks/svix_url` makes a new one.";

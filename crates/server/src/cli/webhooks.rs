@@ -99,7 +99,8 @@ fn replay() -> Command {
         .arg(endpoint())
         .arg(event("The event to send again").conflicts_with_all(["since", "failed"]))
         .arg(value("since", "TIME", "From when on: 2h and 3d are so long ago; or 2026-01-31T12:00:00Z"))
-        .arg(switch("failed", "Only what has failed"))
+        .arg(switch("failed", "Only what has not arrived, given up or not"))
+        .override_usage("latchkey webhooks replay [OPTIONS] <ENDPOINT> <EVENT|--since <TIME>|--failed>")
         .group(ArgGroup::new("what").args(["event", "since", "failed"]).required(true).multiple(true))
 }
 

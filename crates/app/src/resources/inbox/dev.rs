@@ -54,7 +54,6 @@ pub struct InboxQuery {
     #[schemars(range(min = 1, max = 100))]
     limit: i64,
     /// How many seconds to wait for the first message where there is none yet, such as `5` or `5s`; up to 30.
-    #[schemars(regex(pattern = r"^([0-9]|[12][0-9]|30)s?$"))]
     wait: Option<String>,
 }
 

@@ -1,9 +1,9 @@
 //! Routes and handlers of the backend API.
 
 use axum::response::Response;
+use latchkey_base::Result;
 use latchkey_base::kinds::{EventId, WebhookEndpointId};
 use latchkey_base::page::Paging;
-use latchkey_base::{Result, Time};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
@@ -89,7 +89,7 @@ async fn replay_since(
     Path(endpoint): Path<WebhookEndpointId>,
     Input(input): Input<ReplayWebhookEvents>,
 ) -> Answer {
-    let (act, since) = (cx.act(&key), Time::from_ms(input.since));
+    let (act, since) = (cx.act(&key), rules::since(input.since)?);
     let work = cx.write(move |tx| {
         Box::pin(async move {
             match input.only_failed {

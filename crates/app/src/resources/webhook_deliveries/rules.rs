@@ -9,6 +9,8 @@ use crate::resources::webhooks::rules::kind;
 /// Requests end after half a minute, so of two events the one that happened so much later has the
 /// greater number too.
 const LONGEST_REQUEST_MS: i64 = 60_000;
+/// Smaller numbers are times in seconds.
+const YEAR_1973_MS: i64 = 100_000_000_000;
 
 /// Which deliveries a query asks for.
 pub fn filter(query: &ListWebhookDeliveries) -> Result<Filter> {
@@ -25,6 +27,15 @@ pub fn status(name: &str) -> Result<Status> {
         Error::param(Code::FormParamValueInvalid, "status")
             .saying("`status` must be pending, succeeded or failed.")
     })
+}
+
+/// A time of a request. One in seconds would be a day of 1970, and everything would be sent again.
+pub fn since(ms: i64) -> Result<Time> {
+    match (1..YEAR_1973_MS).contains(&ms) {
+        true => Err(Error::param(Code::FormParamValueInvalid, "since")
+            .saying("`since` must be a time in milliseconds, such as 1767225600000.")),
+        false => Ok(Time::from_ms(ms)),
+    }
 }
 
 /// A time before which every event has a smaller number than all events since `since`.

@@ -170,7 +170,7 @@ pub async fn replay(
     Ok(tx.run(&[sql], &[instance.into(), endpoint.into(), event.into(), now.into()]).await? > 0)
 }
 
-/// Makes every failed delivery queued since a time due now. Says how many.
+/// Makes every delivery due now that was queued since a time and did not arrive. Says how many.
 pub async fn replay_failed(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -179,7 +179,7 @@ pub async fn replay_failed(
     now: Time,
 ) -> Result<i64> {
     let sql = "UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $4, updated_at = $4 \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND status = 'failed' AND created_at >= $3";
+               WHERE instance_id = $1 AND endpoint_id = $2 AND status <> 'succeeded' AND created_at >= $3";
     let params = [instance.into(), endpoint.into(), since.into(), now.into()];
     Ok(tx.run(&[sql], &params).await?.try_into().unwrap_or(i64::MAX))
 }

@@ -109,3 +109,30 @@ async fn a_replay_finds_its_place_behind_what_still_waits() {
         assert_eq!(standing(&t, &endpoint, event).await.0, "succeeded");
     }
 }
+
+#[tokio::test]
+async fn what_waits_for_its_next_attempt_is_sent_again_too() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    receiver.react(Reaction::status(500));
+    let (id, first) = user(&t, "ann").await;
+    send(&courier).await;
+    let second = rename(&t, &id, "Ann").await;
+    send(&courier).await;
+    receiver.react(Reaction::status(200));
+    receiver.take();
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, json!(2));
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [first.as_str(), second.as_str()]);
+}
+
+#[tokio::test]
+async fn a_time_in_seconds_is_refused() {
+    let t = TestServer::start().await;
+    let endpoint = endpoint(&t, &Receiver::start().await).await;
+    let path = format!("/v1/webhooks/endpoints/{endpoint}/replay");
+    let answer = t.post(&path, json!({"since": 1_794_750_000})).await;
+    answer.is_problem(422, "form_param_value_invalid", "since");
+}

@@ -122,16 +122,17 @@ async fn one_delivery_is_sent_again() {
 }
 
 #[tokio::test]
-async fn what_failed_since_a_time_is_sent_again() {
+async fn what_has_not_arrived_since_a_time_is_sent_again() {
     let t = TestServer::start().await;
     let (endpoint, _) = busy(&t).await;
     let replay = async |since: i64| {
         let body = json!({"since": since, "only_failed": true});
         t.post(&format!("{}/replay", path(&endpoint)), body).await.ok()["events"].clone()
     };
-    assert_eq!(replay(super::NOW + 1001).await, 0);
+    assert_eq!(replay(super::NOW + 2001).await, 0);
     assert_eq!(statuses(&t, &endpoint).await, ["pending", "failed", "succeeded"]);
-    assert_eq!(replay(super::NOW + 1000).await, 1);
+    // What waits for its next attempt has not arrived either.
+    assert_eq!(replay(super::NOW + 1000).await, 2);
     assert_eq!(statuses(&t, &endpoint).await, ["pending", "pending", "succeeded"]);
     assert_eq!(cursor(&t, &endpoint).await, 3);
 }
