@@ -15,12 +15,14 @@ pub mod keyring;
 pub mod limits;
 pub mod migrations;
 pub mod outbox;
+pub mod pass;
 mod reference;
 pub mod resources;
 mod router;
 pub mod settings;
 pub mod slow;
 pub mod transports;
+pub mod waiter;
 mod words;
 
 use std::net::IpAddr;

@@ -2,6 +2,11 @@
 
 /// Default page length when the caller names none.
 pub const DEFAULT_LIMIT: i64 = 10;
+
+/// [`DEFAULT_LIMIT`], for inputs that leave it out.
+pub fn default_limit() -> i64 {
+    DEFAULT_LIMIT
+}
 /// The longest page the published description allows.
 pub const MAX_LIMIT: i64 = 500;
 

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use latchkey_base::{Error, Result, Time};
-use latchkey_db::{Statement, Tx};
+use latchkey_db::{Numbered, Statement, Tx};
 use latchkey_outbound::reach::Reach;
 use tokio::time::Instant;
 
@@ -14,7 +14,8 @@ use crate::events::Event;
 use crate::outbox;
 use crate::resources::events::model::StoredEvent;
 use crate::resources::webhook_deliveries::model::{Attempt, Delivery, Status};
-use crate::resources::webhooks::model::{Endpoint, Health};
+use crate::resources::webhooks::endpoints;
+use crate::resources::webhooks::model::Endpoint;
 use crate::resources::webhooks::sending::Sender;
 use crate::resources::webhooks::store::Progress;
 use crate::resources::{events, instances, webhook_deliveries, webhooks};
@@ -194,7 +195,7 @@ impl Batch {
         let all = sent.deliveries.iter().chain(&self.noted);
         let statements = all.map(webhook_deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
         let disabled = match is_given_up {
-            true => Some(self.disabled(courier, now)?),
+            true => Some(self.disabled(courier, now).await?),
             false => None,
         };
         let progress = Progress { cursor_seq: self.cursor_seq, failing_since, is_given_up };
@@ -222,10 +223,10 @@ impl Batch {
     }
 
     /// The event that nothing is sent to the endpoint any more.
-    fn disabled(&self, courier: &Courier, now: Time) -> Result<latchkey_db::Numbered> {
+    async fn disabled(&self, courier: &Courier, now: Time) -> Result<Numbered> {
         let endpoint = Endpoint { is_disabled: true, ..self.endpoint.clone() };
+        let health = endpoints::health(&mut courier.parts.db.read().await?, &endpoint).await?;
         let origin = outbox::Origin::server(&endpoint.instance, now, &*courier.parts.rng);
-        let health = Health::default();
         let shown = webhooks::view::endpoint(&endpoint, &health);
         outbox::event(origin, Event::WebhookEndpointDisabled, endpoint.id.as_str(), &shown)
     }

@@ -1,7 +1,5 @@
 //! `GET /events`: a page at once, or as soon as something happens.
 
-use std::time::Duration;
-
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::api::Api;
@@ -9,7 +7,6 @@ use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::Instant;
 
 use super::model::StoredEvent;
 use super::store;
@@ -18,9 +15,7 @@ use crate::AppState;
 use crate::auth::SecretKey;
 use crate::cx::Cx;
 use crate::limits::{EVENT_WAIT_SECONDS, EVENTS_PAGE};
-
-/// How often somebody who waits looks by themselves: another node rings no bell here.
-const LOOK: Duration = Duration::from_millis(500);
+use crate::waiter::{Waiter, patience};
 
 /// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
@@ -29,7 +24,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("What happened, in order and without gaps")
         .query::<FeedQuery>()
         .returns::<FeedView>()
-        .errors(&[410]);
+        .errors(&[410, 503]);
 }
 
 /// Query of `ListEvents`.
@@ -50,19 +45,6 @@ fn page() -> i64 {
     EVENTS_PAGE
 }
 
-impl FeedQuery {
-    fn patience(&self) -> Result<Duration> {
-        let Some(text) = &self.wait else { return Ok(Duration::ZERO) };
-        let seconds = text.strip_suffix('s').unwrap_or(text).parse().ok();
-        let seconds = seconds.filter(|seconds| *seconds <= EVENT_WAIT_SECONDS).ok_or_else(|| {
-            Error::param(Code::FormParamValueInvalid, "wait").saying(format!(
-                "It must be a number of seconds from 0 to {EVENT_WAIT_SECONDS}, such as 20s."
-            ))
-        })?;
-        Ok(Duration::from_secs(seconds))
-    }
-}
-
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
     let page = awaited(&cx, &key, &query).await?;
     cx.reply(&view::feed(&page.events, query.after.unwrap_or_default(), page.has_more, &cx.app.master)?)
@@ -75,24 +57,14 @@ struct Page {
 
 /// The next events. Waits for the first as long as the caller wants.
 async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
-    let mut listener = cx.app.bell.listen_to(&key.instance);
-    let deadline = Instant::now() + query.patience()?;
-    let mut place = None;
+    let patience = patience(query.wait.as_deref(), EVENT_WAIT_SECONDS)?;
+    let mut waiter = Waiter::new(cx.app.bell.listen_to(&key.instance), &cx.app.feed_places, patience);
     loop {
         let page = next(cx, key, query).await?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        if !page.events.is_empty() || left.is_zero() {
+        if !page.events.is_empty() || !waiter.again().await? {
             return Ok(page);
         }
-        if place.is_none() {
-            place = Some(cx.app.feed_places.try_acquire().map_err(|_| busy())?);
-        }
-        listener.wait(left.min(LOOK)).await;
     }
-}
-
-fn busy() -> Error {
-    Error::new(Code::ServiceUnavailable).saying("Too many are waiting for events.").retry_after(1)
 }
 
 async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {

@@ -44,7 +44,7 @@ pub async fn head(tx: &mut Tx, instance: &InstanceId) -> Result<i64> {
     Ok(tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or_default())
 }
 
-/// The number of the last event before a time, 0 where there is none. Looks at a few events only: their times
+/// The number of the last event before a time; where none of those kept is, the one before the first of them. Looks at a few events only: their times
 /// are in the order of their numbers but for requests that took long.
 pub async fn last_before(tx: &mut Tx, instance: &InstanceId, time: Time) -> Result<i64> {
     let sql = "SELECT coalesce(min(seq), 1) FROM events WHERE instance_id = $1";

@@ -1,7 +1,5 @@
 //! `GET /v1/inbox`, and the same as `GET /dev/inbox`, which is a page for browsers.
 
-use std::time::Duration;
-
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::http::header::ACCEPT;
@@ -13,7 +11,6 @@ use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokio::time::Instant;
 
 use super::model::{Sealed, Wanted};
 use super::page;
@@ -22,12 +19,9 @@ use super::store;
 use super::view::{self, MessageView};
 use crate::AppState;
 use crate::cx::Cx;
-use crate::limits::{INBOX_MESSAGES, INBOX_WAIT_SECONDS};
+use crate::limits::{INBOX_MESSAGES, INBOX_PATIENCE, INBOX_WAIT_SECONDS};
 use crate::resources::users::view::ListView;
-
-/// How often somebody who waits looks by themselves: not every message rings the bell, and none of another
-/// node does.
-const LOOK: Duration = Duration::from_millis(200);
+use crate::waiter::{Waiter, patience};
 
 /// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
@@ -61,17 +55,6 @@ fn all() -> i64 {
     INBOX_MESSAGES
 }
 
-impl InboxQuery {
-    fn patience(&self) -> Result<Duration> {
-        let text = self.wait.as_deref().unwrap_or("0");
-        match text.strip_suffix('s').unwrap_or(text).parse() {
-            Ok(seconds @ 0..=30) => Ok(Duration::from_secs(seconds.min(INBOX_WAIT_SECONDS))),
-            _ => Err(Error::param(Code::FormParamValueInvalid, "wait")
-                .saying("It must be a number of seconds from 0 to 30, such as 5s.")),
-        }
-    }
-}
-
 /// Browsers get the page, programs the messages.
 pub async fn page_or_list(
     State(state): State<AppState>,
@@ -98,7 +81,7 @@ async fn from<T: axum::extract::FromRequestParts<AppState, Rejection = Failure>>
 /// The newest messages; waits for the first as long as the caller wants.
 pub async fn list(cx: Cx, reader: Reader, Query(query): Query<InboxQuery>) -> Result<Response, Failure> {
     let wanted = wanted(&cx, &reader, &query).await?;
-    let sealed = awaited(&cx, &reader, &wanted, query.patience()?).await?;
+    let sealed = awaited(&cx, &reader, &wanted, query.wait.as_deref()).await?;
     let open = |sealed| view::message(sealed, &cx.app.master);
     let data: Vec<MessageView> = sealed.into_iter().map(open).collect::<Result<_>>()?;
     cx.reply(&ListView { total_count: data.len() as i64, data })
@@ -122,23 +105,13 @@ async fn place(cx: &Cx, reader: &Reader, text: &str) -> Result<(Time, MessageId)
 }
 
 /// The messages, as soon as there is one or the time is over.
-async fn awaited(cx: &Cx, reader: &Reader, wanted: &Wanted, patience: Duration) -> Result<Vec<Sealed>> {
-    let mut listener = cx.app.bell.listen_to(&reader.instance);
-    let deadline = Instant::now() + patience;
-    let mut place = None;
+async fn awaited(cx: &Cx, reader: &Reader, wanted: &Wanted, wait: Option<&str>) -> Result<Vec<Sealed>> {
+    let patience = patience(wait, INBOX_WAIT_SECONDS)?.min(INBOX_PATIENCE);
+    let mut waiter = Waiter::new(cx.app.bell.listen_to(&reader.instance), &cx.app.inbox_places, patience);
     loop {
         let found = store::list(&mut cx.app.db.read().await?, &reader.instance, wanted).await?;
-        let left = deadline.saturating_duration_since(Instant::now());
-        if !found.is_empty() || left.is_zero() {
+        if !found.is_empty() || !waiter.again().await? {
             return Ok(found);
         }
-        if place.is_none() {
-            place = Some(cx.app.inbox_places.try_acquire().map_err(|_| busy())?);
-        }
-        listener.wait(left.min(LOOK)).await;
     }
-}
-
-fn busy() -> Error {
-    Error::new(Code::ServiceUnavailable).saying("Too many are waiting for messages.").retry_after(1)
 }

@@ -10,7 +10,6 @@ use super::rules;
 use crate::AppState;
 use crate::auth::{self, SecretKey};
 use crate::resources::instances::model::Environment;
-use crate::resources::instances::store::{self, Holder};
 
 /// Proof that the caller may read the inbox of a development instance.
 pub struct Reader {
@@ -22,7 +21,7 @@ impl FromRequestParts<AppState> for Reader {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Reader, Failure> {
-        let key = match auth::bearer(parts)?.starts_with(rules::PREFIX) {
+        let key = match auth::bearer(parts)?.starts_with(rules::PASSES.prefix) {
             true => by_pass(parts, state).await?,
             false => SecretKey::from_request_parts(parts, state).await?,
         };
@@ -38,12 +37,5 @@ impl FromRequestParts<AppState> for Reader {
 async fn by_pass(parts: &Parts, AppState(app): &AppState) -> Result<SecretKey> {
     let instance = rules::read_pass(&app.master, auth::bearer(parts)?, app.clock.now());
     let instance = instance.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
-    let mut tx = app.db.read().await?;
-    let found = store::find(&mut tx, &instance).await?;
-    let holder = found.map(|instance| Holder {
-        id: instance.id,
-        environment: instance.environment,
-        settings_revision: instance.settings_revision,
-    });
-    auth::admit(app, &mut tx, parts, holder).await
+    auth::admit_to(app, parts, &instance).await
 }

@@ -1,32 +1,24 @@
 //! Passes to the inbox: what the link the server prints carries instead of a secret key. A pass reads the
 //! inbox of one instance and can do nothing else, so it may stand in the history of a browser.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::kinds::InstanceId;
-use latchkey_base::{Error, Id, Result, Time};
+use latchkey_base::{Id, Result, Time};
 use latchkey_jose::seal::MasterKey;
 
 use crate::limits::INBOX_PASS_MS;
+use crate::pass::Passes;
 
-/// How every pass begins.
-pub const PREFIX: &str = "inbox_";
-const CONTEXT: &str = "inbox_pass";
+/// Passes to inboxes.
+pub const PASSES: Passes = Passes { prefix: "inbox_", context: "inbox_pass", lifetime_ms: INBOX_PASS_MS };
 
-/// A pass to the inbox of an instance, good for some time from `now` on.
+/// A pass to the inbox of an instance.
 pub fn pass(master: &MasterKey, instance: &InstanceId, now: Time) -> Result<String> {
-    let plain = format!("{instance} {}", now.plus_ms(INBOX_PASS_MS).ms());
-    let sealed = master.seal(CONTEXT, plain.as_bytes()).map_err(Error::internal)?;
-    Ok(format!("{PREFIX}{}", URL_SAFE_NO_PAD.encode(sealed)))
+    PASSES.issue(instance.as_str(), master, now)
 }
 
 /// The instance a pass is for, if it is one of ours and its time is not over.
 pub fn read_pass(master: &MasterKey, text: &str, now: Time) -> Option<InstanceId> {
-    let sealed = URL_SAFE_NO_PAD.decode(text.strip_prefix(PREFIX)?).ok()?;
-    let plain = String::from_utf8(master.open(CONTEXT, &sealed).ok()?).ok()?;
-    let (instance, end) = plain.split_once(' ')?;
-    let end = Time::from_ms(end.parse().ok()?);
-    (now < end).then(|| Id::parse(instance)).flatten()
+    Id::parse(&PASSES.read(text, master, now)?)
 }
 
 #[cfg(test)]
@@ -44,9 +36,5 @@ mod tests {
         assert_eq!(read_pass(&master, &made, now), Some(instance.clone()));
         assert_eq!(read_pass(&master, &made, now.plus_ms(INBOX_PASS_MS - 1)), Some(instance));
         assert_eq!(read_pass(&master, &made, now.plus_ms(INBOX_PASS_MS)), None);
-        assert_eq!(read_pass(&MasterKey::from_bytes([6; 32]), &made, now), None);
-        for wrong in ["", "inbox_", "inbox_AAAA", &made[1..], &format!("{made}A")] {
-            assert_eq!(read_pass(&master, wrong, now), None, "{wrong}");
-        }
     }
 }

@@ -36,6 +36,12 @@ pub async fn find_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Holder>> {
     Ok(tx.maybe(&[sql], &[digest.into()], read_holder).await?)
 }
 
+/// An instance as the holder of a pass finds it.
+pub async fn find_holder(tx: &mut Tx, id: &InstanceId) -> Result<Option<Holder>> {
+    let sql = "SELECT id, environment, settings_revision FROM instances WHERE id = $1";
+    Ok(tx.maybe(&[sql], &[id.into()], read_holder).await?)
+}
+
 /// The instance whose Frontend API has this host, which is in lower case.
 pub async fn find_by_frontend_api(tx: &mut Tx, host: &str) -> Result<Option<Place>> {
     Ok(tx.maybe(&[SELECT_PLACE, " WHERE frontend_api = $1"], &[host.into()], read_place).await?)

@@ -1,5 +1,6 @@
 //! What the backend operations on sessions take.
 
+use latchkey_base::page;
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -23,7 +24,7 @@ pub struct ListSessions {
     #[serde(default)]
     pub paginated: bool,
     /// At most so many.
-    #[serde(default = "default_limit")]
+    #[serde(default = "page::default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
     /// Skip so many.
@@ -99,8 +100,4 @@ pub enum Format {
     Token,
     /// In cookies.
     Cookie,
-}
-
-fn default_limit() -> i64 {
-    latchkey_base::page::DEFAULT_LIMIT
 }

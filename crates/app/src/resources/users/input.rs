@@ -1,5 +1,6 @@
 //! What the user operations take.
 
+use latchkey_base::page;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
@@ -266,7 +267,7 @@ pub struct ListUsers {
     #[serde(flatten)]
     pub filters: Filters,
     /// At most so many.
-    #[serde(default = "default_limit")]
+    #[serde(default = "page::default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
     /// Skip so many.
@@ -288,17 +289,13 @@ pub struct PageQuery {
     #[serde(default)]
     pub paginated: bool,
     /// At most so many.
-    #[serde(default = "default_limit")]
+    #[serde(default = "page::default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
     /// Skip so many.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub offset: i64,
-}
-
-fn default_limit() -> i64 {
-    latchkey_base::page::DEFAULT_LIMIT
 }
 
 fn default_order() -> String {

@@ -1,5 +1,6 @@
 //! What the operations on deliveries take. Ours, and closed.
 
+use latchkey_base::page;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -14,17 +15,13 @@ pub struct ListWebhookDeliveries {
     /// Only of events with a smaller number: the `seq` of the last delivery of the page before.
     pub before_seq: Option<i64>,
     /// At most so many.
-    #[serde(default = "default_limit")]
+    #[serde(default = "page::default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
     /// Skip so many.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub offset: i64,
-}
-
-fn default_limit() -> i64 {
-    latchkey_base::page::DEFAULT_LIMIT
 }
 
 /// Body of `ReplayWebhookEvents`.
@@ -34,7 +31,7 @@ pub struct ReplayWebhookEvents {
     /// From when on, in milliseconds.
     #[schemars(range(min = 0))]
     pub since: i64,
-    /// Only what has failed, rather than everything again.
+    /// Only what has not arrived, given up or not, rather than everything again.
     #[serde(default)]
     pub only_failed: bool,
 }

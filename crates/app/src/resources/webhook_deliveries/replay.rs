@@ -4,7 +4,7 @@ use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::Tx;
 
-use super::model::Delivery;
+use super::model::{Delivery, Status};
 use super::{rules, store};
 use crate::resources::{events, webhooks};
 
@@ -19,11 +19,14 @@ pub async fn one(
     let missing = || not_found(event);
     let found = store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)?;
     events::store::find(tx, instance, found.seq).await?.ok_or_else(missing)?;
-    store::replay(tx, instance, endpoint, event, now).await?;
-    store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)
+    let queued =
+        Delivery { status: Status::Pending, attempts: 0, next_at: Some(now), updated_at: now, ..found };
+    let (sql, params) = store::save(&queued)?;
+    tx.run(&[sql], &params).await?;
+    Ok(queued)
 }
 
-/// Makes what failed since a time due now. Says how many events that are.
+/// Makes what has not arrived since a time due now. Says how many events that are.
 pub async fn failed(
     tx: &mut Tx,
     instance: &InstanceId,

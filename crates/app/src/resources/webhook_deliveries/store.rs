@@ -157,19 +157,6 @@ pub async fn recent(
     Ok(tx.all(&[sql], &[instance.into(), endpoint.into(), limit.into()], |row| status(row.str(0)?)).await?)
 }
 
-/// Makes a delivery due now, with all its tries ahead. Says whether there was one.
-pub async fn replay(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
-    event: &EventId,
-    now: Time,
-) -> Result<bool> {
-    let sql = "UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $4, updated_at = $4 \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND event_id = $3";
-    Ok(tx.run(&[sql], &[instance.into(), endpoint.into(), event.into(), now.into()]).await? > 0)
-}
-
 /// Makes every delivery due now that was queued since a time and did not arrive. Says how many.
 pub async fn replay_failed(
     tx: &mut Tx,

@@ -1,5 +1,6 @@
 //! What the operations on endpoints take. Ours, and closed.
 
+use latchkey_base::page;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
@@ -9,17 +10,13 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 pub struct ListWebhookEndpoints {
     /// At most so many.
-    #[serde(default = "default_limit")]
+    #[serde(default = "page::default_limit")]
     #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
     /// Skip so many.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub offset: i64,
-}
-
-fn default_limit() -> i64 {
-    latchkey_base::page::DEFAULT_LIMIT
 }
 
 /// Body of `CreateWebhookEndpoint`.

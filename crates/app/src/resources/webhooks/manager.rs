@@ -7,8 +7,6 @@ use latchkey_web::reply::Failure;
 
 use super::{store, tokens};
 use crate::auth::{self, SecretKey};
-use crate::resources::instances;
-use crate::resources::instances::store::Holder;
 use crate::{App, AppState};
 
 /// Proof that the caller may manage the webhooks of an instance, and nothing else of it.
@@ -19,7 +17,7 @@ impl FromRequestParts<AppState> for Manager {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Manager, Failure> {
         let token = auth::bearer(parts)?.to_owned();
-        match token.starts_with(tokens::PREFIX) {
+        match token.starts_with(tokens::PASSES.prefix) {
             true => Ok(Manager(by_token(&state.0, parts, &token).await?)),
             false => SecretKey::from_request_parts(parts, state).await.map(Manager),
         }
@@ -29,15 +27,8 @@ impl FromRequestParts<AppState> for Manager {
 async fn by_token(app: &App, parts: &Parts, token: &str) -> Result<SecretKey> {
     let refused = || Error::new(Code::WebhookPortalTokenInvalid);
     let pass = tokens::read(token, &app.master, app.clock.now()).ok_or_else(refused)?;
-    let mut tx = app.db.read().await?;
-    if store::find_app(&mut tx, &pass.instance).await? != Some(pass.app_created_at) {
+    if store::find_app(&mut app.db.read().await?, &pass.instance).await? != Some(pass.app_created_at) {
         return Err(refused());
     }
-    let instance = instances::store::find(&mut tx, &pass.instance).await?.ok_or_else(refused)?;
-    let holder = Holder {
-        id: instance.id,
-        environment: instance.environment,
-        settings_revision: instance.settings_revision,
-    };
-    auth::admit(app, &mut tx, parts, Some(holder)).await
+    auth::admit_to(app, parts, &pass.instance).await
 }
