@@ -33,7 +33,7 @@ const EXPOSED: &str =
 const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
 
 /// What begins a session, which only happens on the primary domain.
-const ON_PRIMARY: [&str; 3] = ["/v1/client/sign_ins", "/v1/client/sign_ups", "/v1/tickets/"];
+const ON_PRIMARY: [&str; 2] = ["/v1/client/sign_ins", "/v1/client/sign_ups"];
 
 /// What makes a client.
 const NEW_CLIENTS: [&str; 2] = ["postClient", "putClient"];
@@ -104,7 +104,8 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
 /// Nobody signs in or up on a satellite, and no client begins there. Pages of satellites in development ask
 /// the primary domain, and tell whose they are.
 fn check_domain(site: &Site, operation: &Operation, query: &str) -> Result<()> {
-    let signs_in = ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning));
+    let signs_in = operation.method != Method::GET
+        && ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning));
     let is_satellite = match &site.seat {
         Some(_) => signs_in || NEW_CLIENTS.contains(&operation.id),
         None => signs_in && site.is_development() && names_satellite(site, query)?,
