@@ -51,6 +51,7 @@ async fn site(cx: &Cx, host: &str) -> Result<Site> {
         issuer: url_of(host),
         is_proxied: false,
         frontend_api: place.frontend_api,
+        seat: None,
         signing_key: None,
     })
 }
