@@ -35,6 +35,8 @@ pub struct Operation {
     pub public: bool,
     /// Whether a success is a 204 without a body.
     pub nothing: bool,
+    /// Whether the published description advises against it.
+    pub deprecated: bool,
 }
 
 /// A request body.
@@ -100,6 +102,12 @@ impl Operation {
     /// Answers 204, without a body.
     pub fn returns_nothing(&mut self) -> &mut Self {
         self.nothing = true;
+        self
+    }
+
+    /// Is there for those who still use it: there is a better way.
+    pub fn deprecated(&mut self) -> &mut Self {
+        self.deprecated = true;
         self
     }
 
@@ -201,6 +209,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
             method,
             path,
             summary: "",
+            deprecated: false,
             query: None,
             body: None,
             returns: None,
