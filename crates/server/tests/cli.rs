@@ -209,6 +209,16 @@ fn settings_are_changed_while_the_server_runs() {
     let again = home.run(&["settings", "set", "username.min_length=2"]);
     assert!(again.status.success() && text(&again.stderr).contains("nothing was changed"));
 
+    let reset = home.run(&["settings", "reset", "lockout", "username.min_length"]);
+    assert!(reset.status.success(), "{}", text(&reset.stderr));
+    let shown = text(&reset.stdout);
+    assert_eq!(shown.lines().collect::<Vec<_>>(), ["lockout.enabled      true", "username.min_length  4"]);
+    assert_eq!(get("display.application_name"), "My app", "the rest stays");
+    assert_eq!(create(), 422);
+    for wrong in [&["settings", "reset", "lockouts"][..], &["settings", "reset"]] {
+        assert_eq!(home.run(wrong).status.code(), Some(2), "{wrong:?}");
+    }
+
     // What was read can be written, also from the standard input.
     let document = home.run(&["settings", "get", "--json"]).stdout;
     std::fs::write(home.path("settings.json"), &document).unwrap();
