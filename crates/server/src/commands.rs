@@ -39,6 +39,10 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             _ => Ok(()),
         },
         Some(("webhooks", group)) => match group.subcommand() {
+            Some(("events", own)) => {
+                webhooks::list_event_types(own);
+                Ok(())
+            }
             Some((name, own)) => wait(webhooks::run(name, &configure(own)?, own)),
             None => Ok(()),
         },
