@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Everything `make test` runs: the Rust tests and the tests against really started servers, on SQLite
-# and on PostgreSQL. Runs on after a failed step, shows a summary, and exits non-zero if any failed.
+# and on PostgreSQL. Runs on after a failed step, shows at the end what failed and why, and exits non-zero
+# if any did.
 #
 # TEST_POSTGRES_URL may name a PostgreSQL cluster to use; without it a throw-away one is started.
 set -euo pipefail
@@ -14,18 +15,55 @@ if [[ -z ${TEST_POSTGRES_URL:-} ]]; then
 fi
 
 summary=()
+reasons=()
 failed=0
+output=$(mktemp)
 
 step() {
-  local name=$1 began=$SECONDS outcome=ok
+  local name=$1 began=$SECONDS outcome=ok out copier
   say $'\n===' "$name"
-  run "${@:2}" || outcome=FAILED
-  [[ $outcome == ok ]] || failed=1
+  exec {out}> >(exec tee "$output")
+  copier=$!
+  run "${@:2}" >&"$out" 2>&1 || outcome=FAILED
+  exec {out}>&-
+  finish "$copier"
+  if [[ $outcome == FAILED ]]; then
+    failed=1
+    reasons+=($'\n'"=== why \"$name\" failed"$'\n'"$(reason "$output")")
+  fi
   summary+=("$(printf '%-6s  %4d s  %s' "$outcome" $((SECONDS - began)) "$name")")
   [[ $outcome == ok ]]
 }
 
+# Waits for what copies the output; not for ever, because something a step has left behind may hold it open.
+finish() {
+  local tries
+  for tries in {1..50}; do
+    kill -0 "$1" 2>/dev/null || return 0
+    sleep 0.1
+  done
+  say "Something still writes after ${tries} tenths of a second."
+}
+
+# The part of an output that tells what failed: 40 lines from where a test runner begins to, or the last 40.
+# The server's log, which follows it, is left out.
+reason() {
+  sed "/^--- the end of the server's log/,/^---\$/d" "$1" | awk -v most=40 '
+    { line[NR] = $0 }
+    !tests && /^(failures:|.* failing tests:|=+ (FAILURES|ERRORS) =+)/ { tests = NR }
+    !build && /^error(\[|:)/ { build = NR }
+    END {
+      from = tests ? tests : build ? build : NR - most + 1
+      if (from < 1) from = 1
+      for (i = from; i <= NR && i < from + most; i++) print substr(line[i], 1, 300)
+    }'
+}
+
 cleanup() {
+  rm -f "$output"
+  if [[ ${#reasons[@]} -gt 0 ]]; then
+    printf '%s\n' "${reasons[@]}"
+  fi
   if [[ ${#summary[@]} -gt 0 ]]; then
     say $'\n=== summary'
     printf '%s\n' "${summary[@]}"

@@ -5,6 +5,7 @@
 pub mod error;
 pub mod id;
 pub mod kinds;
+pub mod locale;
 pub mod page;
 pub mod patch;
 pub mod rng;

@@ -99,18 +99,6 @@ pub fn name_problem(param: &str, text: &str) -> Option<Problem> {
     })
 }
 
-/// Whether a text is shaped like a BCP 47 language tag, such as `en-US`.
-pub fn is_locale(text: &str) -> bool {
-    let mut parts = text.split('-');
-    let language = parts.next().unwrap_or_default();
-    let subtag =
-        |part: &str| (1..=8).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    text.len() <= 35
-        && (2..=8).contains(&language.len())
-        && language.bytes().all(|byte| byte.is_ascii_alphabetic())
-        && parts.all(subtag)
-}
-
 /// Whether an address is one of the test addresses that never receive anything (`name+clerk_test@…`).
 pub fn is_test_email(address: &str) -> bool {
     address.rsplit_once('@').is_some_and(|(local, _)| local.contains("+clerk_test"))
@@ -205,11 +193,5 @@ mod tests {
                 && !is_test_phone("+14155551123")
                 && !is_test_phone("+445555012345")
         );
-    }
-
-    #[test]
-    fn locales_are_language_tags() {
-        assert!(is_locale("en") && is_locale("en-US") && is_locale("zh-Hant-TW"));
-        assert!(!is_locale("") && !is_locale("e") && !is_locale("en_US") && !is_locale("en-"));
     }
 }

@@ -17,6 +17,7 @@ Examples:
   latchkey keys --json                             a further secret key, for a script
   latchkey instances create --environment production --frontend-api clerk.example.com
   latchkey settings set session.lifetime_seconds=86400 sign_up.mode=restricted
+  latchkey settings reset session                  its settings as they were at first
   latchkey signing-keys rotate                     a new key for tokens; the old one fades out
   latchkey webhooks create http://localhost:3000/hook   send events there, signed
   latchkey config > latchkey.toml                  a file with every setting, to be changed
@@ -168,6 +169,19 @@ fn settings() -> Command {
                         .long("file")
                         .value_name("FILE")
                         .help("A JSON document with the changes; - is the standard input"),
+                )
+                .arg(instance_flag()),
+        )
+        .subcommand(
+            Command::new("reset")
+                .about("Give settings their defaults again, with all that is below them")
+                .after_long_help("Example:\n  latchkey settings reset session sign_up.mode")
+                .arg(
+                    Arg::new("path")
+                        .value_name("PATH")
+                        .num_args(1..)
+                        .required(true)
+                        .help("Such as session, or session.lifetime_seconds"),
                 )
                 .arg(instance_flag()),
         )

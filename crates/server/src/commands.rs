@@ -30,6 +30,7 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
         Some(("settings", group)) => match group.subcommand() {
             Some(("get", own)) => wait(settings::get(&configure(own)?, own)),
             Some(("set", own)) => wait(settings::set(&configure(own)?, own)),
+            Some(("reset", own)) => wait(settings::reset(&configure(own)?, own)),
             _ => Ok(()),
         },
         Some(("signing-keys", group)) => match group.subcommand() {
@@ -38,6 +39,10 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             _ => Ok(()),
         },
         Some(("webhooks", group)) => match group.subcommand() {
+            Some(("events", own)) => {
+                webhooks::list_event_types(own);
+                Ok(())
+            }
             Some((name, own)) => wait(webhooks::run(name, &configure(own)?, own)),
             None => Ok(()),
         },

@@ -110,6 +110,20 @@ impl Config {
         self.frontend_api.clone().unwrap_or_else(default)
     }
 
+    /// Where the first development instance, reached at `present`, is to be reached from now on, if that is
+    /// elsewhere. One on a loopback address follows the listener, because nothing answers there any more.
+    pub(crate) fn moved_frontend_api(&self, present: &str) -> Option<String> {
+        let wanted = self.frontend_api();
+        let is_default = is_default_host(present) && self.frontend_port().is_some();
+        let follows = self.frontend_api.is_some() || is_default;
+        (follows && wanted != present).then_some(wanted)
+    }
+
+    /// Whether the address of the Backend API is only what it listens at.
+    pub(crate) fn is_direct(&self) -> bool {
+        self.api_url.is_none()
+    }
+
     /// The port of the Frontend API; nothing when every start takes another one.
     pub(crate) fn frontend_port(&self) -> Option<u16> {
         Some(self.frontend_listen.port()).filter(|port| *port != 0)
@@ -125,6 +139,12 @@ impl Config {
         };
         self.frontend_url.clone().unwrap_or_else(default)
     }
+}
+
+/// Whether a host is one that `frontend_api` makes up: on a loopback address.
+fn is_default_host(host: &str) -> bool {
+    let name = host.split(':').next().unwrap_or_default();
+    name == "latchkey.localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
 }
 
 /// Settings on their way from texts to values.

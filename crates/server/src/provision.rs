@@ -17,7 +17,7 @@ use latchkey_jose::seal::MasterKey;
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};
-use crate::files;
+use crate::{files, show};
 
 /// An open database whose schema is up to date.
 pub(crate) struct Storage {
@@ -119,6 +119,37 @@ impl Storage {
             keep_key(config, &made, &master);
         }
         Ok(was_first.then_some(made))
+    }
+
+    /// Lets the first development instance be reached where the configuration says now, and says so: its
+    /// publishable key names the host, and one that leads to the old host is of no use.
+    pub(crate) async fn follow_listener(&mut self, config: &Config) -> Result<(), Failure> {
+        let Some(instance) = self.development() else { return Ok(()) };
+        let Some(host) = config.moved_frontend_api(&instance.frontend_api) else { return Ok(()) };
+        let (id, before) = (instance.id.clone(), instance.frontend_api.clone());
+        let (key, wanted) = (id.clone(), host.clone());
+        let moved = self.db.write(move |tx| {
+            Box::pin(async move {
+                let holder = store::find_by_frontend_api(tx, &wanted).await?;
+                if holder.is_none() {
+                    store::save_frontend_api(tx, &key, &wanted).await?;
+                }
+                Ok(holder.map(|place| place.holder.id))
+            })
+        });
+        match moved.await? {
+            None => show::note(&format!(
+                "the Frontend API of {id} has moved from {before} to {host}, so its publishable key has \
+                 changed: put the one below into your app (to choose the host yourself, set \
+                 LATCHKEY_FRONTEND_API)"
+            )),
+            Some(other) => show::note(&format!(
+                "the Frontend API of {id} is configured to be at {host}, but {other} is there; it stays at \
+                 {before} (`latchkey instances list` shows them; choose another with LATCHKEY_FRONTEND_API)"
+            )),
+        }
+        self.instances = store::list(&mut self.db.read().await?).await?;
+        Ok(())
     }
 }
 

@@ -89,6 +89,50 @@ fn keys_makes_a_further_key_while_the_server_runs() {
 }
 
 #[test]
+fn keys_says_when_no_server_answers_where_it_would_be() {
+    let home = Home::new();
+    let server = home.serve();
+    let free = free_port();
+    let (_, remarks) = home.json(&["keys", "--json", "--listen", &format!("127.0.0.1:{free}")]);
+    assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
+    let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
+    assert!(!remarks.contains("no server"), "{remarks}");
+}
+
+#[test]
+fn the_development_instance_follows_the_listener_and_says_so() {
+    let home = Home::new();
+    let (first, second) = (free_port(), free_port());
+    let host = |port: u16| format!("127.0.0.1:{port}");
+    let server = home.serve_with(&["--frontend-listen", &host(first)]);
+    let before = server.announced("publishable key").to_owned();
+    assert!(!server.log().contains("has moved"));
+    server.stop();
+
+    let server = home.serve_with(&["--frontend-listen", &host(second)]);
+    let after = server.announced("publishable key").to_owned();
+    assert_ne!(after, before);
+    let said = format!("has moved from {} to {}", host(first), host(second));
+    assert!(server.log().contains(&said), "{}", server.log());
+    let (keys, _) = home.json(&["keys", "--json"]);
+    assert_eq!((&keys["publishable_key"], &keys["frontend_api"]), (&json!(after), &json!(host(second))));
+    assert_eq!(status(&server.get_frontend("/v1/environment", &host(second))), 200);
+    server.stop();
+
+    // A host that was chosen follows nothing but the setting.
+    home.serve_with(&["--frontend-listen", &host(second), "--frontend-api", "dev.example.com"]).stop();
+    let server = home.serve_with(&["--frontend-listen", &host(first)]);
+    assert!(!server.log().contains("has moved"), "{}", server.log());
+    let (list, _) = home.json(&["instances", "list", "--json"]);
+    assert_eq!(list[0]["frontend_api"], "dev.example.com");
+}
+
+/// A port nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+#[test]
 fn keys_works_before_the_first_start() {
     let home = Home::new();
     let (keys, remarks) = home.json(&["keys", "--json"]);
@@ -208,6 +252,16 @@ fn settings_are_changed_while_the_server_runs() {
     assert_eq!(text(&home.run(&["settings", "get", "username.min_length"]).stdout).trim(), "2");
     let again = home.run(&["settings", "set", "username.min_length=2"]);
     assert!(again.status.success() && text(&again.stderr).contains("nothing was changed"));
+
+    let reset = home.run(&["settings", "reset", "lockout", "username.min_length"]);
+    assert!(reset.status.success(), "{}", text(&reset.stderr));
+    let shown = text(&reset.stdout);
+    assert_eq!(shown.lines().collect::<Vec<_>>(), ["lockout.enabled      true", "username.min_length  4"]);
+    assert_eq!(get("display.application_name"), "My app", "the rest stays");
+    assert_eq!(create(), 422);
+    for wrong in [&["settings", "reset", "lockouts"][..], &["settings", "reset"]] {
+        assert_eq!(home.run(wrong).status.code(), Some(2), "{wrong:?}");
+    }
 
     // What was read can be written, also from the standard input.
     let document = home.run(&["settings", "get", "--json"]).stdout;

@@ -39,6 +39,8 @@ pub struct Operation {
     pub nothing: bool,
     /// Whether a success is too frequent for a line in the log.
     pub quiet: bool,
+    /// Whether the published description advises against it.
+    pub deprecated: bool,
 }
 
 /// A request body.
@@ -110,6 +112,12 @@ impl Operation {
     /// Succeeds so often, and changes so little, that it only says so in the log when asked for details.
     pub fn quiet(&mut self) -> &mut Self {
         self.quiet = true;
+        self
+    }
+
+    /// Is there for those who still use it: there is a better way.
+    pub fn deprecated(&mut self) -> &mut Self {
+        self.deprecated = true;
         self
     }
 
@@ -223,6 +231,7 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
             method,
             path,
             summary: "",
+            deprecated: false,
             query: None,
             body: None,
             returns: None,

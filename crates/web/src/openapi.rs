@@ -89,6 +89,9 @@ fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Val
         "parameters": parameters(operation, &mut schemas.taken),
         "responses": responses(operation, &mut schemas.given, errors),
     });
+    if operation.deprecated {
+        described["deprecated"] = json!(true);
+    }
     if operation.public {
         described["security"] = json!([]);
     }

@@ -20,7 +20,8 @@ use crate::resources::domains::rules as domains;
 use crate::resources::instances::keys::publishable_key;
 use crate::resources::instances::model::Environment;
 use crate::resources::instances::store::{self, By, Place};
-use crate::resources::sessions::present::{self, Found, Present};
+use crate::resources::sessions::present::{Found, Present};
+use crate::resources::sessions::store as sessions;
 use crate::settings::{Satellite, Settings};
 use crate::{App, AppState};
 
@@ -185,7 +186,7 @@ async fn find_by_host(tx: &mut Tx, host: &str, client: Option<&ClientId>, now: T
 
 async fn look(tx: &mut Tx, by: &By<'_>, client: Option<&ClientId>, now: Time) -> Result<Option<Found>> {
     if let Some(client) = client {
-        return present::find(tx, by, client, now).await;
+        return sessions::find_present(tx, by, client, now).await;
     }
     let found = store::find_signing_place(tx, by, now).await?;
     Ok(found.map(|(place, signing_key)| Found { place, signing_key, present: None }))

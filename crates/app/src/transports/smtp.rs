@@ -19,7 +19,7 @@ use tokio::time::timeout;
 
 use super::{Letter, Outcome, SEND, Sender, Transports, unopened};
 use crate::settings::SmtpTls;
-use crate::settings::messages::{EmailSettings, SMTP_PASSWORD};
+use crate::settings::messages::{EmailSettings, SMTP_PASSWORD, SmtpSettings};
 
 /// How long the server may take for one step.
 const STEP: Duration = Duration::from_secs(10);
@@ -105,7 +105,7 @@ pub(super) async fn send(transports: &Transports, sender: &Sender, letter: &Lett
     };
     match timeout(SEND, server.send(message)).await {
         Ok(Ok(_)) => Outcome::Sent,
-        Ok(Err(error)) => judged(&error),
+        Ok(Err(error)) => judged(&error, &sender.settings.messages.email.smtp),
         Err(_) => Outcome::Later("The mail server did not take the message in time.".to_owned()),
     }
 }
@@ -173,14 +173,28 @@ fn line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
-/// A refused letter stays refused; credentials can be put right, and anything else may pass.
-fn judged(error: &smtp::Error) -> Outcome {
+/// A refused letter stays refused; credentials and settings can be put right, and anything else may pass.
+fn judged(error: &smtp::Error, settings: &SmtpSettings) -> Outcome {
+    // The library has no kind for it, only these words, and only they tell a wrong setting from a wrong letter.
+    if error.is_client() && chain(error).contains("STARTTLS") {
+        return Outcome::Later(without_starttls(settings));
+    }
     let code = error.status().map(|code| code.to_string());
     let is_about_credentials = code.is_some_and(|code| ["530", "534", "535", "538"].contains(&code.as_str()));
     match (error.is_permanent() && !is_about_credentials) || error.is_client() {
         true => Outcome::Never(format!("The mail server refused the message: {}.", chain(error))),
         false => Outcome::Later(format!("The mail server did not take the message: {}.", chain(error))),
     }
+}
+
+/// What to do about a mail server that offers no STARTTLS.
+fn without_starttls(SmtpSettings { host, port, .. }: &SmtpSettings) -> String {
+    format!(
+        "The mail server {host}:{port} does not offer STARTTLS, so nothing was sent. If it is secure from the \
+         first byte (usually on port 465): latchkey settings set messages.email.smtp.tls=implicit \
+         messages.email.smtp.port=465. If it runs on this machine and is not secured at all: latchkey \
+         settings set messages.email.smtp.tls=none."
+    )
 }
 
 /// An error with what caused it.

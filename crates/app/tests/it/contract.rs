@@ -161,9 +161,30 @@ fn is_ours(entry: &Value) -> bool {
     OUR_GROUPS.iter().any(|group| entry["tags"][0] == *group)
 }
 
+#[test]
+fn what_the_published_descriptions_advise_against_is_marked_here_too() {
+    let faces = [
+        ("bapi", "/v1", document("http://127.0.0.1:3400")),
+        ("fapi", "", frontend_document("http://localhost:3401")),
+    ];
+    for (face, prefix, ours) in faces {
+        let Some(published) = published_of(face) else { return };
+        let listed = operations(&published);
+        for ((method, path), entry) in operations(&ours) {
+            let public_path = path.strip_prefix(prefix).unwrap();
+            let Some(theirs) = listed.get(&(method, public_path)) else { continue };
+            assert_eq!(entry["deprecated"], theirs["deprecated"], "{face}: {method} {path}");
+        }
+    }
+}
+
 /// The published description, when it lies beside the repository.
 fn published() -> Option<Value> {
-    let path = repository().join("../shared/spec/bapi/2026-05-12.yml");
+    published_of("bapi")
+}
+
+fn published_of(face: &str) -> Option<Value> {
+    let path = repository().join(format!("../shared/spec/{face}/2026-05-12.yml"));
     match std::fs::read_to_string(path) {
         Ok(text) => Some(yaml_serde::from_str(&text).unwrap()),
         Err(_) => {

@@ -30,6 +30,26 @@ async fn every_change_answers_with_the_number_of_the_last_event_it_caused() {
 }
 
 #[tokio::test]
+async fn feed_goes_on_behind_an_event_that_cannot_be_read() {
+    let t = TestServer::start().await;
+    let first = t.user(json!({"username": "first"})).await;
+    t.user(json!({"username": "second"})).await;
+    let third = t.user(json!({"username": "third"})).await;
+    // As after a change of the master key.
+    let sql = "UPDATE events SET data = '', data_sealed = $1 WHERE seq = 2";
+    assert_eq!(t.run_sql(sql, vec![b"sealed with another key"[..].into()]).await, 1);
+    let feed = t.get("/v1/events").await.ok();
+    assert_eq!(numbers(&feed), [1, 2, 3]);
+    assert_eq!((&feed["data"][0]["data"], feed["data"][0].get("unreadable")), (&first, None));
+    let lost = &feed["data"][1];
+    assert_eq!((&lost["data"], &lost["unreadable"]), (&json!(null), &json!(true)));
+    assert_eq!((&lost["type"], &lost["object"]), (&json!("user.created"), &json!("event")));
+    assert!(lost["id"].as_str().unwrap().starts_with("msg_"));
+    assert_eq!(feed["data"][2]["data"], third);
+    assert_eq!(feed["last_seq"], 3);
+}
+
+#[tokio::test]
 async fn feed_has_every_event_in_order_as_receivers_see_it() {
     let t = TestServer::start().await;
     let user = t.user(json!({"username": "countess", "private_metadata": {"a": 1}})).await;

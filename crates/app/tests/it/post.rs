@@ -69,6 +69,32 @@ async fn an_email_arrives_as_a_person_reads_it() {
 }
 
 #[tokio::test]
+async fn a_server_without_starttls_is_told_apart_with_what_to_do() {
+    let server = MailServer::start(Security::None, Manner::Good).await;
+    let port = server.port;
+    let office = Office::start(None, |settings, _| {
+        let email = &mut settings.messages.email;
+        email.transport = EmailTransport::Smtp;
+        email.from_domain = Some("mail.example.com".to_owned());
+        (email.smtp.host, email.smtp.port) = ("localhost".to_owned(), port);
+    });
+    let office = office.await;
+    let id = office.queue_email("ada@example.com").await;
+    office.post.run_once().await.unwrap();
+    let row = office.row(&id).await;
+    assert_eq!((row.status.as_str(), row.attempts), ("queued", 1), "the setting can be put right");
+    let said = row.failure.unwrap();
+    for part in [
+        &format!("localhost:{port} does not offer STARTTLS"),
+        "latchkey settings set messages.email.smtp.tls=implicit",
+        "messages.email.smtp.tls=none",
+    ] {
+        assert!(said.contains(part), "{part} is missing: {said}");
+    }
+    assert!(server.received().is_empty());
+}
+
+#[tokio::test]
 async fn connections_to_a_mail_server_are_used_again() {
     let (office, server) = mail_office(Security::Starttls, Manner::Good).await;
     for turn in 0..5 {

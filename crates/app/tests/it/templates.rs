@@ -306,6 +306,8 @@ async fn variants_are_kept_for_each_locale() {
     assert_eq!(t.get(&locales).await.ok()["total_count"], 2);
     t.get(&format!("{locales}/fr")).await.is_error(404, "resource_not_found");
     t.get(&format!("{locales}/no_tag")).await.is_problem(422, "form_param_format_invalid", "locale");
+    let named = t.put(&format!("{locales}/german"), json!({"body": PAGE})).await;
+    named.is_problem(422, "form_param_format_invalid", "locale");
     t.put(&format!("{locales}/fr"), json!({})).await.is_problem(422, "form_param_missing", "body");
     t.put(&format!("{locales}/fr"), json!({"body": PAGE, "body_plain": "nothing"})).await.is_problem(
         422,

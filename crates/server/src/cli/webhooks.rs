@@ -6,8 +6,9 @@ use super::{instance_flag, json_flag};
 
 const EXAMPLES: &str = "\
 Examples:
-  latchkey webhooks create http://localhost:3000/hook --events user.created,user.deleted
-  latchkey webhooks test ep_… --event user.created
+  latchkey webhooks create http://localhost:3000/hook --event-types user.created,user.deleted
+  latchkey webhooks events                               which types of events there are
+  latchkey webhooks test ep_… --event-type user.created
   latchkey webhooks deliveries ep_… --status failed
   latchkey webhooks replay ep_… --since 2h               everything of the last two hours again
   latchkey webhooks replay ep_… --failed                 what failed, whenever that was";
@@ -21,6 +22,7 @@ pub(super) fn command() -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommand(sub("list", "List the endpoints of an instance, newest first"))
+        .subcommand(Command::new("events").about("List the types of events there are").arg(json_flag()))
         .subcommand(create())
         .subcommand(sub("show", "Show an endpoint and how it is doing").arg(endpoint()))
         .subcommand(update())
@@ -37,9 +39,11 @@ pub(super) fn command() -> Command {
         .subcommand(sub("secret", "Show the secrets that events are signed with").arg(endpoint()))
         .subcommand(rotate())
         .subcommand(
-            sub("test", "Send a made-up event and show what the endpoint answers")
-                .arg(endpoint())
-                .arg(value("event", "TYPE", "The kind of event to make up").default_value("user.created")),
+            sub("test", "Send a made-up event and show what the endpoint answers").arg(endpoint()).arg(
+                value("event-type", "TYPE", "The kind of event to make up")
+                    .alias("event")
+                    .default_value("user.created"),
+            ),
         )
         .subcommand(deliveries())
         .subcommand(replay())
@@ -58,10 +62,10 @@ fn update() -> Command {
         .arg(endpoint())
         .arg(value("url", "URL", "Where events are posted"))
         .args(details())
-        .arg(switch("all-events", "Send events of every kind").conflicts_with("events"))
+        .arg(switch("all-events", "Send events of every kind").conflicts_with("event-types"))
         .group(
             ArgGroup::new("change")
-                .args(["url", "description", "events", "all-events"])
+                .args(["url", "description", "event-types", "all-events"])
                 .required(true)
                 .multiple(true),
         )
@@ -120,7 +124,8 @@ fn event(help: &'static str) -> Arg {
 fn details() -> [Arg; 2] {
     [
         value("description", "TEXT", "A note for people"),
-        value("events", "TYPES", "Only these kinds of events, such as user.created,user.deleted")
+        value("event-types", "TYPES", "Only these, such as user.created,user.deleted; `events` lists all")
+            .alias("events")
             .value_delimiter(','),
     ]
 }

@@ -45,6 +45,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
     let stop = http::stop_signal()?;
     let mut storage = Storage::open(&config).await?;
     storage.make_first(&config).await?;
+    storage.follow_listener(&config).await?;
     let master = storage.master_key(&config).await?;
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
     show::result(&announcement(&config, &storage, &master, &urls).await?);

@@ -46,6 +46,27 @@ pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failur
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let id = instances::select(&storage, wanted)?.id.clone();
     let changes = sealed(config, &storage, &id, changes).await?;
+    change(&storage, id, changes).await
+}
+
+/// Gives settings their defaults again, in one transaction.
+pub(crate) async fn reset(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let (mut changes, defaults) = (Vec::new(), Settings::default());
+    for path in line.get_many::<String>("path").into_iter().flatten() {
+        let found = edit::below(&defaults, path)?;
+        if found.is_empty() {
+            return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
+        }
+        changes.extend(found);
+    }
+    let storage = Storage::existing(config).await?;
+    let wanted = line.get_one::<String>("instance").map(String::as_str);
+    let id = instances::select(&storage, wanted)?.id.clone();
+    change(&storage, id, changes).await
+}
+
+/// Makes changes, all or none, and shows what they changed.
+async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>) -> Result<(), Failure> {
     let key = id.clone();
     let outcome = storage.db.write(move |tx| {
         Box::pin(async move {

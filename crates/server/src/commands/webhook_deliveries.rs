@@ -20,7 +20,7 @@ use crate::show::{self, rfc3339};
 /// Sends a made-up event and shows what came of it.
 pub(super) async fn test(desk: &Desk<'_>) -> Result<(), Failure> {
     let endpoint = desk.endpoint().await?;
-    let name = desk.text("event").unwrap_or_default();
+    let name = desk.text("event-type").unwrap_or_default();
     let kind = webhooks::rules::kind(&name, "type").map_err(refused)?;
     let master = desk.storage.master_key(desk.config).await?;
     let event = samples::event(kind, &desk.instance.id, SystemClock.now(), &SystemRng)?;

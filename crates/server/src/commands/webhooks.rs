@@ -2,6 +2,7 @@
 //! while the server runs and while it does not.
 
 use clap::ArgMatches;
+use latchkey_app::events::Event;
 use latchkey_app::resources::webhooks::input::{
     CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint,
 };
@@ -64,6 +65,17 @@ pub(crate) async fn run(name: &str, config: &Config, line: &ArgMatches) -> Resul
         "deliveries" => webhook_deliveries::list(&desk).await,
         _ => webhook_deliveries::replay(&desk).await,
     }
+}
+
+/// Lists the types of events. They are the same for every instance, and need no database.
+pub(crate) fn list_event_types(line: &ArgMatches) {
+    if line.get_flag("json") {
+        let types: Vec<_> = Event::ALL.iter().map(|event| view::event_type(*event)).collect();
+        return show::json(&types);
+    }
+    let row = |event: &Event| vec![event.name().to_owned(), event.meaning().trim().to_owned()];
+    let rows: Vec<Vec<String>> = Event::ALL.iter().map(row).collect();
+    show::result(&show::table(&["TYPE", "MEANING"], &rows));
 }
 
 impl Desk<'_> {
@@ -262,7 +274,7 @@ impl Desk<'_> {
     }
 
     fn kinds(&self) -> Option<Vec<String>> {
-        let given = self.line.get_many::<String>("events")?;
+        let given = self.line.get_many::<String>("event-types")?;
         Some(given.map(|kind| kind.trim().to_owned()).collect())
     }
 

@@ -68,9 +68,14 @@ impl Home {
     }
 
     pub(crate) fn serve(&self) -> Server {
+        self.serve_with(&[])
+    }
+
+    /// A server with these flags.
+    pub(crate) fn serve_with(&self, flags: &[&str]) -> Server {
         let log = self.path("server.log");
         let mut child = self
-            .command(&["serve"])
+            .command(&[&["serve"], flags].concat())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).unwrap())

@@ -48,7 +48,7 @@ fn endpoints_are_created_changed_and_deleted_while_the_server_runs() {
         "https://example.com/hook",
         "--description",
         "ours",
-        "--events",
+        "--event-types",
         "user.created,user.deleted",
     ];
     let made = webhooks(&home, &create);
@@ -129,6 +129,17 @@ fn deliveries_are_listed_and_sent_again() {
     refused(&home, &["replay", id, "evt_1"], "not the id of an event");
     refused(&home, &["deliveries", id, "--event-type", "user.lost"], "user.lost");
     assert_eq!(home.run(&["webhooks", "replay", id]).status.code(), Some(2), "one must say what");
+}
+
+#[test]
+fn the_types_of_events_are_listed_without_a_database() {
+    let home = Home::new();
+    let types = webhooks(&home, &["events"]);
+    let names: Vec<&str> = types.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"user.created") && names.contains(&"session.ended"), "{names:?}");
+    let table = text(&home.run(&["webhooks", "events"]).stdout);
+    assert!(table.starts_with("TYPE ") && table.lines().count() == names.len() + 1, "{table}");
+    assert!(!home.path("data").exists());
 }
 
 #[test]

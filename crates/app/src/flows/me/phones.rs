@@ -131,13 +131,15 @@ async fn updated(cx: &Cx, person: &Person, id: IdentificationId, wishes: PhoneWi
                 let had_any = user.has_second_factor();
                 let (user, held) =
                     rules::update_phone(user, held, &id, wishes, &scene.act.settings, scene.act.now)?;
-                Ok(match had_any {
+                let (user, held, codes) = match had_any {
                     true => (user, held, None),
                     false => rules::with_first_codes(user, held, fresh, &scene.act.settings),
-                })
+                };
+                Ok((user, held, (had_any, codes)))
             };
-            let (user, codes) = with_secrets(tx, &scene, &target, rule).await?;
+            let (user, (had_any, codes)) = with_secrets(tx, &scene, &target, rule).await?;
             settle::settle(tx, &scene, &user).await?;
+            settle::tell_of_first_factor(tx, &scene, had_any, &user).await?;
             Ok((picked(&user, Phone, &id)?, codes))
         })
     });

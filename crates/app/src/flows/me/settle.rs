@@ -4,6 +4,7 @@ use latchkey_base::Result;
 use latchkey_base::kinds::SessionId;
 use latchkey_db::Tx;
 
+use crate::resources::messages::notices;
 use crate::resources::sessions::model::Status;
 use crate::resources::sessions::{ending, rules, store};
 use crate::resources::users::change::Scene;
@@ -25,6 +26,14 @@ pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Tells people who had no second factor that they have one now.
+pub async fn tell_of_first_factor(tx: &mut Tx, scene: &Scene, had_any: bool, user: &User) -> Result<()> {
+    match !had_any && user.has_second_factor() {
+        true => notices::mfa_enabled(tx, &scene.act, user).await,
+        false => Ok(()),
+    }
 }
 
 /// Notes that a second factor was proven in a session. The user must be locked.

@@ -99,11 +99,14 @@ async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<Str
         Box::pin(async move {
             let now = scene.act.now.seconds();
             let rule = |user: User, held: Credentials| {
+                let had_any = user.has_second_factor();
                 let (user, held) = enrolled(user, held, &code, now)?;
-                Ok(rules::with_first_codes(user, held, fresh, &scene.act.settings))
+                let (user, held, codes) = rules::with_first_codes(user, held, fresh, &scene.act.settings);
+                Ok((user, held, (had_any, codes)))
             };
-            let (user, codes) = with_secrets(tx, &scene, &target, rule).await?;
+            let (user, (had_any, codes)) = with_secrets(tx, &scene, &target, rule).await?;
             settle::settle(tx, &scene, &user).await?;
+            settle::tell_of_first_factor(tx, &scene, had_any, &user).await?;
             // The code was as good a proof as any later one, and cannot be given again.
             settle::second_factor_proven(tx, &scene, &session).await?;
             Ok(codes)

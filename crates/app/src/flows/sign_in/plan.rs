@@ -1,7 +1,8 @@
 //! What somebody wants to begin with, as far as it can be read from what they sent.
 
+use latchkey_base::locale::is_locale;
 use latchkey_base::secret::Secret;
-use latchkey_base::text::{self, is_locale};
+use latchkey_base::text;
 use latchkey_base::{Code, Error, Problem, Result};
 
 use super::input::CreateSignIn;

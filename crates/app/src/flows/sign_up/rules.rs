@@ -1,7 +1,8 @@
 //! Decisions about signing up. Pure: values in, values or problems out.
 
+use latchkey_base::locale::is_locale;
 use latchkey_base::secret::Secret;
-use latchkey_base::text::{is_locale, name_problem, username_problem};
+use latchkey_base::text::{name_problem, username_problem};
 use latchkey_base::{Code, Error, Problem, Result, Time};
 
 use super::input::SignUpForm;

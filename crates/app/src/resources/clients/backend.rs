@@ -33,7 +33,8 @@ type Answer = Result<Response, Failure>;
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Clients");
     api.get("/clients", "GetClientList", list)
-        .summary("List clients; deprecated")
+        .summary("List clients")
+        .deprecated()
         .query::<PageQuery>()
         .returns::<MaybePaginated<BackendClientView>>();
     api.post("/clients/verify", "VerifyClient", verify)

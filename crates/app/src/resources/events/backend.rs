@@ -47,7 +47,7 @@ fn page() -> i64 {
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
     let page = awaited(&cx, &key, &query).await?;
-    cx.reply(&view::feed(&page.events, query.after.unwrap_or_default(), page.has_more, &cx.app.master)?)
+    cx.reply(&view::feed(&page.events, query.after.unwrap_or_default(), page.has_more, &cx.app.master))
 }
 
 struct Page {

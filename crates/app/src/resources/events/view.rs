@@ -21,6 +21,13 @@ object!(ListObject, "list");
 pub struct PayloadView<'a> {
     #[schemars(with = "Map<String, Value>")]
     data: Box<RawValue>,
+    #[serde(flatten)]
+    about: AboutView<'a>,
+}
+
+/// All but what the event tells.
+#[derive(Serialize, JsonSchema)]
+struct AboutView<'a> {
     event_attributes: AttributesView<'a>,
     instance_id: &'a InstanceId,
     object: EventObject,
@@ -46,8 +53,15 @@ struct RequestView<'a> {
 pub struct EventView<'a> {
     id: &'a EventId,
     seq: i64,
+    /// What the event tells; null where `unreadable`.
+    #[schemars(with = "Option<Map<String, Value>>")]
+    data: Option<Box<RawValue>>,
+    /// True where what the event tells is lost, because it is sealed with another master key than the
+    /// server's; left out elsewhere. The event keeps its place, so that the feed has no gap and goes on.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    unreadable: bool,
     #[serde(flatten)]
-    payload: PayloadView<'a>,
+    about: AboutView<'a>,
 }
 
 /// A page of the feed.
@@ -64,8 +78,26 @@ pub struct FeedView<'a> {
 
 /// What a receiver is sent.
 pub fn payload<'a>(event: &'a StoredEvent, master: &MasterKey) -> Result<PayloadView<'a>> {
-    Ok(PayloadView {
-        data: RawValue::from_string(event.open(master)?).map_err(Error::internal)?,
+    Ok(PayloadView { data: data(event, master)?, about: about(event) })
+}
+
+/// What a receiver is sent, or nothing where that cannot be read any more.
+pub fn payload_if_readable<'a>(event: &'a StoredEvent, master: &MasterKey) -> Option<PayloadView<'a>> {
+    Some(PayloadView { data: readable(event, master)?, about: about(event) })
+}
+
+/// A page of the feed that was asked for `after` a number.
+pub fn feed<'a>(events: &'a [StoredEvent], after: i64, has_more: bool, master: &MasterKey) -> FeedView<'a> {
+    let shown = |event: &'a StoredEvent| {
+        let data = readable(event, master);
+        EventView { id: &event.id, seq: event.seq, unreadable: data.is_none(), data, about: about(event) }
+    };
+    let last_seq = events.last().map_or(after, |event| event.seq);
+    FeedView { object: ListObject::It, data: events.iter().map(shown).collect(), last_seq, has_more }
+}
+
+fn about(event: &StoredEvent) -> AboutView<'_> {
+    AboutView {
         event_attributes: AttributesView {
             http_request: RequestView { client_ip: &event.client_ip, user_agent: &event.user_agent },
         },
@@ -73,20 +105,18 @@ pub fn payload<'a>(event: &'a StoredEvent, master: &MasterKey) -> Result<Payload
         object: EventObject::It,
         timestamp: event.created_at,
         kind: &event.kind,
-    })
+    }
 }
 
-/// A page of the feed that was asked for `after` a number.
-pub fn feed<'a>(
-    events: &'a [StoredEvent],
-    after: i64,
-    has_more: bool,
-    master: &MasterKey,
-) -> Result<FeedView<'a>> {
-    let shown = |event: &'a StoredEvent| {
-        Ok(EventView { id: &event.id, seq: event.seq, payload: payload(event, master)? })
-    };
-    let data = events.iter().map(shown).collect::<Result<_>>()?;
-    let last_seq = events.last().map_or(after, |event| event.seq);
-    Ok(FeedView { object: ListObject::It, data, last_seq, has_more })
+fn data(event: &StoredEvent, master: &MasterKey) -> Result<Box<RawValue>> {
+    RawValue::from_string(event.open(master)?).map_err(Error::internal)
+}
+
+/// What the event tells, if that can be read. Whoever reads many events must not stumble over one.
+fn readable(event: &StoredEvent, master: &MasterKey) -> Option<Box<RawValue>> {
+    let opened = data(event, master).ok();
+    if opened.is_none() {
+        tracing::error!(event.id = %event.id, "{} cannot be opened: was the master key changed?", event.id);
+    }
+    opened
 }

@@ -139,6 +139,12 @@ pub async fn insert(tx: &mut Tx, instance: &Instance, key: &StoredKey) -> Result
     insert_signing_key(tx, &instance.id, key, instance.created_at, instance.created_at).await
 }
 
+/// Keeps another host of the Frontend API.
+pub async fn save_frontend_api(tx: &mut Tx, id: &InstanceId, host: &str) -> Result<()> {
+    tx.run(&["UPDATE instances SET frontend_api = $2 WHERE id = $1"], &[id.into(), host.into()]).await?;
+    Ok(())
+}
+
 /// Keeps other settings. Whoever reads the instance's revision next reads them.
 pub async fn save_settings(tx: &mut Tx, id: &InstanceId, settings: &Settings) -> Result<()> {
     let text = serde_json::to_string(settings).map_err(Error::internal)?;

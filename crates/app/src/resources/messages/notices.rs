@@ -24,6 +24,11 @@ pub async fn password_removed(tx: &mut Tx, act: &Act, user: &User) -> Result<()>
     tell(tx, act, user, "password_removed", Map::new()).await
 }
 
+/// Signing in takes a second step from now on.
+pub async fn mfa_enabled(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    tell(tx, act, user, "mfa_enabled", Map::new()).await
+}
+
 /// Nobody can sign in for a while.
 pub async fn account_locked(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     let duration = act.settings.lockout.duration_minutes.map(spoken_minutes).unwrap_or_default();

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use latchkey_base::kinds::IdentificationId;
+use latchkey_base::locale::is_locale;
 use latchkey_base::secret::Secret;
-use latchkey_base::text::is_locale;
 use serde_json::{Map, Value, json};
 
 use super::model::Message;

@@ -6,14 +6,25 @@ use latchkey_base::{Id, Result, Time};
 use latchkey_db::{DbError, List, Row, Tx};
 
 use super::model::{Session, Status};
+use super::present::{Found, Present};
 use crate::document;
 use crate::resources::clients::model::Client;
+use crate::resources::clients::store as clients;
+use crate::resources::instances::store::{By, SIGNING_PLACE, read_signing_place};
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 
 const SELECT: &str = "SELECT instance_id, document FROM sessions";
 /// The ones that still count, at the third parameter.
 const LIVE: &str = " AND status IN ('active', 'pending') AND expire_at > $3 AND abandon_at > $3";
+
+/// Who is signed in on the client of the third parameter.
+const PRESENT: &str = ", c.document, c.token_digest, s.document, u.document FROM instances i \
+     LEFT JOIN clients c ON c.instance_id = i.id AND c.id = $3 \
+     LEFT JOIN sessions s ON s.instance_id = i.id AND s.client_id = c.id AND s.status IN ('active', 'pending') \
+     AND s.expire_at > $2 AND s.abandon_at > $2 \
+     LEFT JOIN users u ON u.instance_id = i.id AND u.id = s.user_id";
+const OLDEST_FIRST: &str = " ORDER BY s.created_at NULLS LAST, s.id NULLS LAST";
 
 /// Which sessions a list shows.
 #[derive(Clone, Default)]
@@ -42,6 +53,19 @@ pub async fn find_with_user(
                JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id \
                WHERE s.instance_id = $1 AND s.id = $2";
     Ok(tx.maybe(&[sql], &[instance.into(), id.into()], read_with_user).await?)
+}
+
+/// The instance of a request, one of its clients, and the sessions of that which still count, oldest first.
+pub async fn find_present(tx: &mut Tx, by: &By<'_>, client: &ClientId, now: Time) -> Result<Option<Found>> {
+    let (condition, value) = by.condition();
+    let parts = [SIGNING_PLACE, PRESENT, condition, OLDEST_FIRST];
+    let mut rows = tx.all(&parts, &[value, now.into(), client.into()], read_present).await?.into_iter();
+    let Some((mut found, first)) = rows.next() else { return Ok(None) };
+    if let Some(present) = &mut found.present {
+        let others = rows.filter_map(|(_, session)| session);
+        present.live = first.into_iter().chain(others).collect();
+    }
+    Ok(Some(found))
 }
 
 /// One session, to change it.
@@ -222,4 +246,22 @@ fn read_with_user(row: &Row<'_>) -> Result<(Session, User), DbError> {
 
 fn read_instance(row: &Row<'_>) -> Result<InstanceId, DbError> {
     Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a session without instance".into()))
+}
+
+fn read_present(row: &Row<'_>) -> Result<(Found, Option<(Session, User)>), DbError> {
+    let (place, signing_key) = read_signing_place(row)?;
+    let instance = &place.holder.id;
+    let present = row.maybe_str(5)?.map(|document| read_client(row, instance, document)).transpose()?;
+    let session = match (row.maybe_str(7)?, row.maybe_str(8)?) {
+        (Some(session), Some(user)) => {
+            Some((read_document(instance, session)?, users::read_document(instance, user)?))
+        }
+        _ => None,
+    };
+    Ok((Found { place, signing_key, present }, session))
+}
+
+fn read_client(row: &Row<'_>, instance: &InstanceId, document: &str) -> Result<Present, DbError> {
+    let client = clients::read_document(instance, document)?;
+    Ok(Present { client, token_digest: row.bytes(6)?, live: Vec::new() })
 }

@@ -27,27 +27,33 @@ pub fn routes(api: &mut Api<AppState>) {
     api.group("Email & SMS Templates");
     api.get("/templates/{template_type}", "GetTemplateList", list)
         .summary("List all templates")
+        .deprecated()
         .query::<PageQuery>()
         .returns::<MaybePaginated<TemplateView>>();
     api.get("/templates/{template_type}/{slug}", "GetTemplate", get)
         .summary("Retrieve a template")
+        .deprecated()
         .returns::<TemplateView>();
     api.put("/templates/{template_type}/{slug}", "UpsertTemplate", update)
         .summary("Update a template")
+        .deprecated()
         .body::<UpsertTemplate>()
         .returns::<TemplateView>()
         .errors(&[403, 423]);
     api.post("/templates/{template_type}/{slug}/revert", "RevertTemplate", revert)
         .summary("Revert a template to its default")
+        .deprecated()
         .returns::<TemplateView>();
     api.post("/templates/{template_type}/{slug}/preview", "PreviewTemplate", preview)
         .summary("Preview changes to a template")
+        .deprecated()
         .optional_body::<PreviewTemplate>()
         .returns::<PreviewView>()
         .errors(&[403, 423])
         .instead(&[(403, 422), (423, 422)]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
+        .deprecated()
         .body::<ToggleTemplateDelivery>()
         .returns::<TemplateView>()
         .errors(&[423])

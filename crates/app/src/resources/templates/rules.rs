@@ -1,7 +1,7 @@
 //! What may be made of a template. Values in, values out.
 
+use latchkey_base::locale::is_locale;
 use latchkey_base::patch::Patch;
-use latchkey_base::text::is_locale;
 use latchkey_base::{Code, Error, Problem, Result, Time};
 use serde_json::json;
 
@@ -39,7 +39,7 @@ pub fn locale(path: &[String]) -> Result<String> {
     match is_locale(text) {
         true => Ok(canonical(text)),
         false => Err(Error::param(Code::FormParamFormatInvalid, "locale")
-            .saying("`locale` must be a BCP 47 language tag, such as `de` or `pt-BR`.")),
+            .saying("`locale` must be a BCP 47 language tag that begins with a language code of two or three letters, such as `de` or `pt-BR`.")),
     }
 }
 

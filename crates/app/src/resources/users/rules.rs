@@ -1,9 +1,10 @@
 //! Decisions about users. Pure: values in, values or problems out.
 
 use latchkey_base::kinds::{IdentificationId, ImageId, InstanceId, UserId};
+use latchkey_base::locale::is_locale;
 use latchkey_base::patch::Patch;
 use latchkey_base::rng::Rng;
-use latchkey_base::text::{is_locale, name_problem, username_problem};
+use latchkey_base::text::{name_problem, username_problem};
 use latchkey_base::{Code, Error, Id, Problem, Result, Time};
 
 use super::input::{CreateUser, CreatedStatus, UpdateUser};

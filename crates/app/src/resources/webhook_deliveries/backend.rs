@@ -65,7 +65,7 @@ async fn get(
     let found = store::find(&mut tx, &key.instance, &endpoint, &event).await?;
     let found = found.ok_or_else(|| replay::not_found(&event))?;
     let event = events::store::find(&mut tx, &key.instance, found.seq).await?;
-    let payload = event.as_ref().map(|event| events::view::payload(event, &cx.app.master)).transpose()?;
+    let payload = event.as_ref().and_then(|it| events::view::payload_if_readable(it, &cx.app.master));
     cx.reply(&view::details(&found, payload))
 }
 

@@ -43,7 +43,7 @@ pub struct DetailsView<'a> {
     delivery: DeliveryView<'a>,
     /// Everything that was tried, oldest first.
     log: Vec<AttemptView<'a>>,
-    /// What is sent; null when the event is no longer kept.
+    /// What is sent; null when the event is no longer kept, or sealed with another master key.
     payload: Option<PayloadView<'a>>,
 }
 

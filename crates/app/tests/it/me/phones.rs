@@ -95,6 +95,8 @@ async fn the_first_second_factor_comes_with_backup_codes() {
     let second = me.add_verified("phone_number", "+4915112345679").await;
     let codes = reserve(&mut me, &first).await;
     assert_eq!(codes.as_array().unwrap().len(), 10);
+    let told = &t.inbox().await[0];
+    assert_eq!((&told["to"], &told["slug"]), (&json!("me@example.com"), &json!("mfa_enabled")));
     let shown = me.shown().await;
     assert_eq!((&shown["two_factor_enabled"], &shown["backup_code_enabled"]), (&json!(true), &json!(true)));
     assert_eq!(shown["phone_numbers"][0]["default_second_factor"], true);
@@ -103,6 +105,17 @@ async fn the_first_second_factor_comes_with_backup_codes() {
     set(&mut me, &second, json!({"reserved_for_second_factor": true}))
         .await
         .is_error(403, "session_reverification_required");
+}
+
+#[tokio::test]
+async fn only_the_first_second_factor_is_told() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    let number = me.add_verified("phone_number", "+4915112345678").await;
+    me.enroll_totp().await;
+    reserve(&mut me, &number).await;
+    let inbox = t.inbox().await;
+    assert_eq!(inbox.iter().filter(|message| message["slug"] == "mfa_enabled").count(), 1);
 }
 
 #[tokio::test]

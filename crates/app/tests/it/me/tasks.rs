@@ -56,7 +56,10 @@ async fn an_authenticator_app_or_a_number_ends_the_task_to_set_up_a_second_facto
     assert_eq!(me.shown_session().await["status"], "active");
     // The sessions in other browsers waited for the same.
     assert_eq!(elsewhere.shown_session().await["status"], "active");
-    assert_eq!(me.events_after(before).await, ["session.created", "session.created", "user.updated"]);
+    assert_eq!(
+        me.events_after(before).await,
+        ["email.created", "session.created", "session.created", "user.updated"]
+    );
     let user = t.user(json!({"email_address": ["b@example.com"]})).await;
     let mut by_phone = sign_in(&t, user["id"].as_str().unwrap()).await;
     let id = by_phone.add_verified("phone_number", "+4915112345678").await;

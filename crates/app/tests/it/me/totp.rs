@@ -41,11 +41,24 @@ async fn an_app_is_set_up_with_a_secret_and_its_first_code() {
     assert_eq!(totp["id"], begun["id"]);
     assert_eq!(done["client"]["sessions"][0]["user"]["two_factor_enabled"], true);
     assert_eq!(done["client"]["sessions"][0]["factor_verification_age"], json!([0, 0]));
-    assert_eq!(me.events_after(before).await, ["user.updated"]);
+    assert_eq!(me.events_after(before).await, ["email.created", "user.updated"]);
+    let told = &t.inbox().await[0];
+    assert_eq!((&told["to"], &told["slug"]), (&json!("me@example.com"), &json!("mfa_enabled")));
     // The code that set it up is used up.
     t.post(&verify, json!({"code": me.totp_code(&secret)})).await.is_error(422, "totp_incorrect_code");
     me.post(PATH, json!({})).await.is_error(400, "totp_already_enabled");
     me.post(ATTEMPT, json!({"code": "000000"})).await.is_error(400, "totp_already_enabled");
+}
+
+#[tokio::test]
+async fn whoever_delivers_the_notice_of_a_second_factor_sends_it() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    let toggle = "/v1/templates/email/mfa_enabled/toggle_delivery";
+    t.post(toggle, json!({"delivered_by_service": false})).await.ok();
+    me.enroll_totp().await;
+    let told = &t.inbox().await[0];
+    assert_eq!((&told["slug"], &told["status"]), (&json!("mfa_enabled"), &json!("held")));
 }
 
 #[tokio::test]

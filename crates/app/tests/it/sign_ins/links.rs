@@ -91,6 +91,26 @@ async fn a_link_opened_elsewhere_signs_in_where_it_was_asked_for() {
     assert_eq!(here.cookies, before);
     assert_eq!(after["response"]["status"], "complete");
     assert_eq!(after["client"]["sessions"].as_array().unwrap().len(), 1);
+    // Where the link was opened in the same browser the first tab asks people to change to the other one;
+    // from here it goes on by itself.
+    assert_eq!(after["response"]["first_factor_verification"]["verified_at_client"], json!(null));
+}
+
+#[tokio::test]
+async fn a_link_opened_on_another_client_says_on_which() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let (mut here, mut phone) = (t.browser(), t.browser());
+    identified(&mut phone, EMAIL).await;
+    let (id, link) = ask(&t, &mut here).await;
+    let opened = phone.open(&link).await;
+    let after = attempt(&mut here, &id).await;
+    let other = phone.get("/v1/client").await.ok();
+    let session = &after["client"]["sessions"][0]["id"];
+    assert!(opened.header("location").contains(session.as_str().unwrap()));
+    assert_eq!(other["response"]["sessions"], json!([]));
+    assert_eq!(after["response"]["first_factor_verification"]["verified_at_client"], other["response"]["id"]);
+    assert_ne!(other["response"]["id"], after["client"]["id"]);
 }
 
 #[tokio::test]
