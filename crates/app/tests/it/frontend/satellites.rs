@@ -313,7 +313,6 @@ async fn pages_of_a_satellite_may_ask_and_others_may_not() {
     give(&t, &t.other, &[]).await;
     pair.satellite.origin = None;
     let told = pair.satellite.get("/v1/environment").await.ok();
-    assert_eq!(told["auth_config"]["id"].as_str().is_some(), true);
     assert_eq!(told["display_config"]["instance_environment_type"], "development");
 }
 
