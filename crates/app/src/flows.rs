@@ -9,6 +9,7 @@ pub mod me;
 pub mod reverification;
 pub mod sign_in;
 pub mod sign_up;
+pub mod sync;
 pub mod verify;
 
 use latchkey_web::api::Api;
@@ -24,5 +25,6 @@ pub fn frontend_routes(api: &mut Api<AppState>) {
     reverification::frontend::routes(api);
     sign_in::frontend::routes(api);
     sign_up::frontend::routes(api);
+    sync::frontend::routes(api);
     verify::frontend::routes(api);
 }

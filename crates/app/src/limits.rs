@@ -51,6 +51,8 @@ pub const TESTING_TOKEN_SECONDS: i64 = 3600;
 pub const ATTEMPT_MS: i64 = 24 * 3600 * 1000;
 /// How long a backend may take to fetch what a handshake left for it.
 pub const HANDSHAKE_MS: i64 = 60 * 1000;
+/// How long a browser may take from the primary domain to a satellite: it is sent there at once.
+pub const SYNC_MS: i64 = 60 * 1000;
 /// How long sessions are kept after their time is over, for lists and for those who look into a case.
 pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long a browser nobody is signed in on is remembered.

@@ -55,4 +55,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0009_satellites",
+        common: include_str!("../../../migrations/0009_satellites.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -3,6 +3,7 @@
 pub mod actor_tokens;
 pub mod challenges;
 pub mod clients;
+pub mod domains;
 pub mod email_addresses;
 pub mod environment;
 pub mod events;
@@ -23,6 +24,7 @@ pub mod sessions;
 pub mod sign_in_tokens;
 pub mod sign_ins;
 pub mod sign_ups;
+pub mod syncs;
 pub mod templates;
 pub mod testing_tokens;
 pub mod tickets;

@@ -11,6 +11,7 @@ pub mod edit;
 mod events;
 pub mod messages;
 mod passwords;
+mod satellites;
 pub mod secrets;
 mod sessions;
 
@@ -24,6 +25,7 @@ pub use display::Display;
 pub use events::EventSettings;
 pub use messages::{EmailTransport, MessageSettings, SmsTransport, SmtpTls};
 pub use passwords::{PasswordSettings, UsernameSettings};
+pub use satellites::Satellite;
 pub use secrets::SealedSetting;
 pub use sessions::{
     AttackProtection, Lockout, PreferredStrategy, SessionSettings, SignInSettings, SignUpMode, SignUpSettings,
@@ -60,6 +62,8 @@ pub struct Settings {
     /// Origins, such as `https://app.example.com`, whose pages may use the Frontend API of a production
     /// instance, beside those of its own domain.
     pub allowed_origins: Vec<String>,
+    /// Further domains of the application, on which whoever is signed in on its own domain is signed in too.
+    pub satellites: Vec<Satellite>,
     /// Names, pictures and addresses that pages show and lead to.
     pub display: Display,
     /// How e-mails and text messages leave.

@@ -230,6 +230,7 @@ catalogue! {
     FormParamNil = 422 "form_param_nil" "This must not be null or empty.";
     FormParamTypeInvalid = 422 "form_param_type_invalid" "This has the wrong type.";
     FormParamUnknown = 422 "form_param_unknown" "This parameter is not known here.";
+    FormParamValueConflict = 422 "form_param_value_conflict" "Two parameters that mean the same differ.";
     FormParamValueInvalid = 422 "form_param_value_invalid" "This value is not allowed.";
     FormParamValueTooLarge = 422 "form_param_value_too_large" "This number is too large.";
     FormResourceNotFound = 422 "form_resource_not_found" "This refers to nothing.";
@@ -285,6 +286,7 @@ catalogue! {
     IdentificationClaimed = 400 "identification_claimed" "Another user holds this by now.";
     IdentificationCreateSecondFactorUnverified = 400 "identification_create_second_factor_unverified" "Only a verified phone number can be a second factor.";
     IdentificationDeletionFailed = 400 "identification_deletion_failed" "This is the user's last identification.";
+    IdentificationUpdateFailed = 400 "identification_update_failed" "This is the user's last identification and cannot be a second factor.";
     IdentificationUpdateSecondFactorUnverified = 400 "identification_update_second_factor_unverified" "Only a verified phone number can be a second factor.";
     ImageFileMissing = 400 "form_param_missing" "The form has no part named `file`.";
     ImageNotFound = 404 "image_not_found" "There is no such image.";
@@ -308,9 +310,11 @@ catalogue! {
     HostInvalid = 400 "host_invalid" "No instance answers at this host.";
     InstanceKeyRequired = 400 "instance_key_required" "The instance has no signing key.";
     InvalidSessionToken = 400 "invalid_session_token" "This is not a token of the session, or no longer good.";
+    InvalidQueryParameterValue = 400 "invalid_query_parameter_value" "A parameter of the query has a value that cannot be used.";
     InvalidHandshake = 400 "invalid_handshake" "The handshake has no usable `redirect_url`.";
     MultipleAuthorizationHeaderValuesForbidden = 400 "multiple_authorization_header_values_forbidden" "Send one Authorization header.";
     MultipleOriginHeaderValuesForbidden = 400 "multiple_origin_header_values_forbidden" "Send one Origin header.";
+    OperationNotAllowedOnSatelliteDomain = 403 "operation_not_allowed_on_satellite_domain" "This happens on the primary domain of the application only.";
     OrganizationNotFoundOrUnauthorized = 404 "organization_not_found_or_unauthorized" "There is no such organization, or you are not a member of it.";
     OriginAuthorizationHeadersConflict = 400 "origin_authorization_headers_conflict" "A request has either an Origin header, as browsers send it, or an Authorization header, as native clients do.";
     OriginInvalid = 400 "origin_invalid" "This origin may not use the Frontend API of the instance.";
@@ -328,6 +332,7 @@ catalogue! {
     SessionRefreshInactiveSession = 401 "session_refresh_inactive_session" "The session is over.";
     SessionRefreshSessionNotFound = 401 "session_refresh_session_not_found" "There is no such session.";
     SessionRefreshSessionTokenIneligible = 401 "session_refresh_session_token_ineligible" "This kind of token cannot be renewed.";
+    SyncNonceAlreadyConsumed = 403 "sync_nonce_already_consumed" "This was already used to bring two domains together.";
     SessionRefreshUserNotFound = 401 "session_refresh_user_not_found" "The user no longer exists.";
     SessionReverificationMissing = 400 "session_reverification_missing" "Start the verification of the session first.";
     SessionReverificationRequired = 403 "session_reverification_required" "Please verify again that it is you.";

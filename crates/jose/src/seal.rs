@@ -78,6 +78,11 @@ impl MasterKey {
         Ok(plain)
     }
 
+    /// A key of its own for `context`, always the same one.
+    pub fn derive(&self, context: &str) -> [u8; KEY_BYTES] {
+        digest::hmac_sha256(self.0.as_slice(), format!("derive:{context}").as_bytes())
+    }
+
     fn cipher(&self) -> Result<RandomizedNonceKey, JoseError> {
         RandomizedNonceKey::new(&AES_256_GCM, self.0.as_slice()).map_err(|_| JoseError::Crypto)
     }
@@ -103,6 +108,14 @@ mod tests {
             assert_eq!((sealed[0], sealed.len()), (VERSION, 1 + NONCE_BYTES + plain.len() + 16));
             assert_eq!(key.open(CONTEXT, &sealed).unwrap(), plain);
         }
+    }
+
+    #[test]
+    fn keys_are_derived_by_context() {
+        let key = MasterKey::from_bytes([1; KEY_BYTES]);
+        assert_eq!(key.derive("a"), key.derive("a"));
+        assert_ne!(key.derive("a"), key.derive("b"));
+        assert_ne!(key.derive("a"), MasterKey::from_bytes([2; KEY_BYTES]).derive("a"));
     }
 
     #[test]

@@ -182,7 +182,7 @@ pub(crate) async fn create(
     match holder.await? {
         None => Ok(made),
         Some(taken) => Err(Failure::usage(
-            format!("{} is the Frontend API of the instance {}.", taken.frontend_api, taken.holder.id),
+            format!("{} is the Frontend API of the instance {}.", made.frontend_api, taken.holder.id),
             "Choose another host with --frontend-api: it tells browsers' requests for one instance from \
              those for another.",
         )),

@@ -35,9 +35,14 @@ impl TestServer {
 
     /// A fresh browser on a page of an app of that tenant.
     pub fn browser_at(&self, tenant: &Tenant) -> Browser<'_> {
+        self.browser_at_host(&tenant.frontend_api)
+    }
+
+    /// A fresh browser on a page of an app whose Frontend API has this host.
+    pub fn browser_at_host(&self, host: &str) -> Browser<'_> {
         Browser {
             server: self,
-            host: tenant.frontend_api.clone(),
+            host: host.to_owned(),
             origin: Some("http://localhost:3000".to_owned()),
             cookies: BTreeMap::new(),
             dev_browser: None,

@@ -19,8 +19,13 @@ pub const DEV_BROWSER: &str = "__clerk_db_jwt";
 /// Lets a backend renew a session token.
 pub const REFRESH: &str = "__refresh";
 
+/// What a satellite knows a browser by that it sent to the primary domain.
+pub const SYNC: &str = "__clerk_sync";
+
 /// The longest a browser keeps a cookie: 400 days.
 const LONGEST_SECONDS: i64 = 400 * 24 * 3600;
+/// How long a browser may take to the primary domain and back.
+const SYNC_SECONDS: i64 = 10 * 60;
 /// How long the last session token stays; what it says is over long before.
 const YEAR_SECONDS: i64 = 365 * 24 * 3600;
 
@@ -47,6 +52,14 @@ pub fn client(site: &Site, token: &str) -> String {
 /// Takes the client's proof away.
 pub fn no_client(site: &Site) -> String {
     format!("{CLIENT}=; Path=/; Max-Age=0; HttpOnly; SameSite=Lax{}", secure(site.is_secure()))
+}
+
+/// What the browser is known by when it comes back from the primary domain.
+pub fn sync(site: &Site, state: &str) -> String {
+    format!(
+        "{SYNC}={state}; Path=/; Max-Age={SYNC_SECONDS}; HttpOnly; SameSite=Lax{}",
+        secure(site.is_secure())
+    )
 }
 
 /// When the client changed, for the application's own domain. Development instances leave it to the
@@ -76,8 +89,8 @@ fn secure(is_secure: bool) -> &'static str {
 
 /// The domain the application shares with the Frontend API: `example.com` for `clerk.example.com`.
 pub fn shared_domain(site: &Site) -> Option<&str> {
-    let host = site.frontend_api.strip_prefix("clerk.")?;
-    (site.base_url == format!("https://{}", site.frontend_api) && !host.contains(':')).then_some(host)
+    let host = site.host().strip_prefix("clerk.")?;
+    (site.base_url == format!("https://{}", site.host()) && !host.contains(':')).then_some(host)
 }
 
 #[cfg(test)]

@@ -13,13 +13,16 @@ use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Code, Error, Result};
+use latchkey_web::api::Operation;
 use latchkey_web::edge::OperationIndex;
+use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 
 use super::cookies;
 use super::site::{self, Site};
 use crate::cx::{client_ip, proxied_ip};
 use crate::resources::clients::token;
+use crate::resources::domains::rules as domains;
 use crate::{App, AppState};
 
 /// What pages of other origins may read of an answer.
@@ -28,6 +31,12 @@ const EXPOSED: &str =
 
 /// What browsers ask for most. The client they show is read in the statement that finds the instance.
 const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
+
+/// What begins a session, which only happens on the primary domain.
+const ON_PRIMARY: [&str; 2] = ["/v1/client/sign_ins", "/v1/client/sign_ups"];
+
+/// What makes a client.
+const NEW_CLIENTS: [&str; 2] = ["postClient", "putClient"];
 
 /// What is the same for every instance, and answers without one.
 const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];
@@ -66,6 +75,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     let (site, present) = site::find(app, &mut app.db.read().await?, request.headers(), client).await?;
     check_origin(&site, request.headers())?;
     if let Some(operation) = operation {
+        check_domain(&site, operation, request.uri().query().unwrap_or_default())?;
         let ip = match site.is_proxied {
             true => proxied_ip(request.headers(), request.extensions()),
             false => client_ip(request.headers(), request.extensions(), &app.trusted_proxies),
@@ -91,6 +101,29 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
     }
 }
 
+/// Nobody signs in or up on a satellite, and no client begins there. Pages of satellites in development ask
+/// the primary domain, and tell whose they are.
+fn check_domain(site: &Site, operation: &Operation, query: &str) -> Result<()> {
+    let signs_in = operation.method != Method::GET
+        && ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning));
+    let is_satellite = match &site.seat {
+        Some(_) => signs_in || NEW_CLIENTS.contains(&operation.id),
+        None => signs_in && site.is_development() && names_satellite(site, query)?,
+    };
+    match is_satellite {
+        true => Err(Error::new(Code::OperationNotAllowedOnSatelliteDomain)),
+        false => Ok(()),
+    }
+}
+
+fn names_satellite(site: &Site, query: &str) -> Result<bool> {
+    let satellites = &site.settings.satellites;
+    let is_named = |(key, value): &(String, String)| {
+        key == "__domain" && satellites.iter().any(|satellite| satellite.name == *value)
+    };
+    Ok(!satellites.is_empty() && pairs(query)?.iter().any(is_named))
+}
+
 /// Whether an origin belongs to the application.
 pub fn is_own(site: &Site, origin: &str) -> bool {
     if site.settings.allowed_origins.iter().any(|allowed| allowed == origin) || origin == site.base_url {
@@ -99,7 +132,11 @@ pub fn is_own(site: &Site, origin: &str) -> bool {
     let base = site.base_url.rsplit_once("/__clerk").map_or(&*site.base_url, |(base, _)| base);
     let domain = site.frontend_api.strip_prefix("clerk.").unwrap_or(&site.frontend_api);
     let host = origin.strip_prefix("https://").unwrap_or_default();
-    origin == base || host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    let is_satellite = || site.settings.satellites.iter().any(|satellite| domains::owns(satellite, origin));
+    origin == base
+        || is_satellite()
+        || host == domain
+        || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
 }
 
 fn allow(headers: &mut HeaderMap, origin: HeaderValue, is_preflight: bool) {

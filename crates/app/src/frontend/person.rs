@@ -84,7 +84,7 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
     let Some(present) = parts.extensions.remove::<Present>() else { return Ok(None) };
     let Some((mut visitor, client, secret)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
     let AppState(app) = state;
-    let Some((client, live)) = present.proven(&client, &secret) else { return Ok(None) };
+    let Some((client, live)) = present.proven(&site, &client, &secret) else { return Ok(None) };
     let asked = live.into_iter().find(|(session, _)| session.id == *id);
     let Some((session, user)) = asked.filter(|(session, _)| session.is_live(app.clock.now())) else {
         return Ok(None);

@@ -5,6 +5,7 @@ use latchkey_base::{Code, Error, Result};
 
 use super::gate::is_own;
 use super::site::Site;
+use crate::resources::domains::rules::owns;
 
 /// A URL that browsers may be sent to.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,6 +25,17 @@ impl Destination {
         let fragment = fragment.map(|rest| format!("#{rest}")).unwrap_or_default();
         Destination(format!("{url}{mark}{name}={}{fragment}", escape(value)))
     }
+
+    /// The URL with a parameter of its query replaced, or added.
+    pub fn set(&self, name: &str, value: &str) -> Destination {
+        let (url, fragment) = self.0.split_once('#').unwrap_or((&self.0, ""));
+        let (path, query) = url.split_once('?').unwrap_or((url, ""));
+        let is_other = |pair: &&str| pair.split('=').next() != Some(name);
+        let others: Vec<&str> = query.split('&').filter(is_other).filter(|pair| !pair.is_empty()).collect();
+        let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+        let fragment = if self.0.contains('#') { format!("#{fragment}") } else { String::new() };
+        Destination(format!("{path}{query}{fragment}")).with(name, value)
+    }
 }
 
 /// Checks a URL a request names: absolute, over HTTP, without a user name or other tricks, and on production
@@ -33,6 +45,25 @@ pub fn checked(site: &Site, url: Option<&str>) -> Result<Destination> {
     let origin = origin(url).ok_or_else(|| Error::param(Code::InvalidRedirectUrl, "redirect_url"))?;
     match site.is_development() || is_own(site, origin) {
         true => Ok(Destination(url.to_owned())),
+        false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
+    }
+}
+
+/// The same, strictly: on development instances too, only a page of the application's own domains.
+pub fn own(site: &Site, url: Option<&str>) -> Result<Destination> {
+    let checked = checked(site, url)?;
+    match origin(checked.as_str()).is_some_and(|origin| is_own(site, origin)) {
+        true => Ok(checked),
+        false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
+    }
+}
+
+/// The same for a page of one of the satellites.
+pub fn to_satellite(site: &Site, url: &str) -> Result<Destination> {
+    let checked = checked(site, Some(url))?;
+    let origin = origin(url).unwrap_or_default();
+    match site.settings.satellites.iter().any(|satellite| owns(satellite, origin)) {
+        true => Ok(checked),
         false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
     }
 }
@@ -99,5 +130,13 @@ mod tests {
         let plain = Destination("https://a.com/#/x".into());
         assert_eq!(plain.with("k", "a b").as_str(), "https://a.com/?k=a%20b#/x");
         assert_eq!(plain.with("a", "1").with("b", "2").as_str(), "https://a.com/?a=1&b=2#/x");
+    }
+
+    #[test]
+    fn a_parameter_that_is_there_is_replaced() {
+        let set = |url: &str| Destination(url.into()).set("k", "new").as_str().to_owned();
+        assert_eq!(set("https://a.com"), "https://a.com?k=new");
+        assert_eq!(set("https://a.com/?k=old#/x?k=1"), "https://a.com/?k=new#/x?k=1");
+        assert_eq!(set("https://a.com/?a=1&k=old&b=k&k"), "https://a.com/?a=1&b=k&k=new");
     }
 }

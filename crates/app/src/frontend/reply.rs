@@ -66,9 +66,7 @@ impl Cx {
 
     /// Sends the browser elsewhere, with the cookies of the client.
     pub async fn redirect(&self, visitor: &Visitor, status: StatusCode, url: &str) -> Result<Response> {
-        let location = HeaderValue::from_str(url).map_err(Error::internal)?;
-        let mut response = status.into_response();
-        response.headers_mut().insert(LOCATION, location);
+        let mut response = away(status, url)?;
         let scenery = client::load(self, visitor).await?;
         self.hand_out(visitor, scenery.as_ref(), response.headers_mut()).await?;
         Ok(response)
@@ -101,6 +99,14 @@ impl Cx {
             false => add_cookie(headers, &cookies::client(site, &proof)),
         }
     }
+}
+
+/// Sends the browser elsewhere, without cookies.
+pub fn away(status: StatusCode, url: &str) -> Result<Response> {
+    let location = HeaderValue::from_str(url).map_err(Error::internal)?;
+    let mut response = status.into_response();
+    response.headers_mut().insert(LOCATION, location);
+    Ok(response)
 }
 
 /// Adds a cookie to an answer.

@@ -6,18 +6,23 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::HOST;
 use axum::http::request::Parts;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::kinds::{ClientId, InstanceId};
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
-use latchkey_jose::digest::sha256;
+use latchkey_jose::digest::{constant_time_eq, hmac_sha256, sha256};
 use latchkey_web::reply::Failure;
 
+use crate::resources::clients::token;
+use crate::resources::domains::rules as domains;
 use crate::resources::instances::keys::publishable_key;
 use crate::resources::instances::model::Environment;
-use crate::resources::instances::store::{self, By};
+use crate::resources::instances::store::{self, By, Place};
 use crate::resources::sessions::present::{Found, Present};
 use crate::resources::sessions::store as sessions;
-use crate::settings::Settings;
+use crate::settings::{Satellite, Settings};
 use crate::{App, AppState};
 
 /// Headers a proxy on the application's side sends.
@@ -32,8 +37,10 @@ pub struct Site {
     pub environment: Environment,
     /// Its settings, as they are now.
     pub settings: Arc<Settings>,
-    /// The host its publishable key names.
+    /// The host its publishable key names: that of its primary domain.
     pub frontend_api: String,
+    /// The satellite domain it is reached at, unless that is the primary one.
+    pub seat: Option<Seat>,
     /// Where browsers reach this API, without a slash at the end.
     pub base_url: String,
     /// Who vouches for its tokens.
@@ -44,7 +51,58 @@ pub struct Site {
     pub signing_key: Option<String>,
 }
 
+/// A satellite domain as a place to ask at.
+pub struct Seat {
+    /// The domain.
+    pub satellite: Satellite,
+    /// The host at which it has the Frontend API.
+    pub host: String,
+    /// Where the primary domain is asked.
+    pub primary_url: String,
+    key: [u8; 32],
+}
+
+impl Seat {
+    fn new(app: &App, place: &Place, satellite: &Satellite) -> Seat {
+        let context = format!("satellite clients:{}:{}", place.holder.id, satellite.name);
+        Seat {
+            satellite: satellite.clone(),
+            host: satellite.host(),
+            primary_url: app.public_url(&place.frontend_api),
+            key: app.master.derive(&context),
+        }
+    }
+
+    /// The secret by which a client is known at this domain. It is good nowhere else, and only as long as the
+    /// one on the primary domain, whose digest it is made from.
+    pub fn secret(&self, client: &ClientId, digest: &[u8]) -> Secret {
+        let made_from = [client.as_str().as_bytes(), &[0], digest].concat();
+        Secret::new(URL_SAFE_NO_PAD.encode(hmac_sha256(&self.key, &made_from)))
+    }
+}
+
 impl Site {
+    /// Whether a secret is the one a client has here; `digest` is that of the one on the primary domain.
+    pub fn is_proof(&self, client: &ClientId, digest: &[u8], secret: &Secret) -> bool {
+        match &self.seat {
+            None => constant_time_eq(digest, &token::digest(secret)),
+            Some(seat) => {
+                let expected = seat.secret(client, digest);
+                constant_time_eq(expected.expose().as_bytes(), secret.expose().as_bytes())
+            }
+        }
+    }
+
+    /// The host of the domain it is reached at.
+    pub fn host(&self) -> &str {
+        self.seat.as_ref().map_or(&self.frontend_api, |seat| &seat.host)
+    }
+
+    /// Where the hosted pages are: on the primary domain.
+    pub fn portal_url(&self) -> &str {
+        self.seat.as_ref().map_or(&self.base_url, |seat| &seat.primary_url)
+    }
+
     /// Whether it is a development instance.
     pub fn is_development(&self) -> bool {
         self.environment == Environment::Development
@@ -85,30 +143,45 @@ pub async fn find(
         None if proxy_url.is_some() => return Err(Error::new(Code::ProxyRequestMissingSecretKey)),
         None => {
             let host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
-            let found = match look(tx, &By::Host(&host), client, now).await? {
-                Some(found) => Some(found),
-                None => look(tx, &By::Default, client, now).await?,
-            };
-            found.ok_or_else(|| Error::new(Code::HostInvalid))?
+            find_by_host(tx, &host, client, now).await?
         }
     };
     let settings = app.settings_of(tx, &place.holder).await?;
-    let issuer = url_of(&place.frontend_api);
-    let base_url = match proxy_url.filter(|url| is_base_url(url)) {
-        Some(url) => url.trim_end_matches('/').to_owned(),
-        None => app.public_url(&place.frontend_api),
+    let proxy_url = proxy_url.filter(|url| is_base_url(url)).map(|url| url.trim_end_matches('/'));
+    let host = || header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
+    let asked = proxy_url.map_or_else(host, str::to_owned);
+    let seat = match asked == place.frontend_api {
+        true => None,
+        false => domains::at(&settings.satellites, &asked).map(|found| Seat::new(app, &place, found)),
+    };
+    let issuer = url_of(seat.as_ref().map_or(&place.frontend_api, |seat| &seat.host));
+    let base_url = match (proxy_url, &seat) {
+        (Some(url), _) => url.to_owned(),
+        (None, Some(seat)) => url_of(&seat.host),
+        (None, None) => app.public_url(&place.frontend_api),
     };
     let site = Site {
         instance: place.holder.id,
         environment: place.holder.environment,
         settings,
         frontend_api: place.frontend_api,
+        seat,
         base_url,
         issuer,
         is_proxied: header(SECRET_KEY).is_some(),
         signing_key,
     };
     Ok((site, present))
+}
+
+/// By the host of a primary domain, that of a satellite, or the oldest development instance.
+async fn find_by_host(tx: &mut Tx, host: &str, client: Option<&ClientId>, now: Time) -> Result<Found> {
+    for by in [By::Host(host), By::Satellite(host), By::Default] {
+        if let Some(found) = look(tx, &by, client, now).await? {
+            return Ok(found);
+        }
+    }
+    Err(Error::new(Code::HostInvalid))
 }
 
 async fn look(tx: &mut Tx, by: &By<'_>, client: Option<&ClientId>, now: Time) -> Result<Option<Found>> {

@@ -9,7 +9,7 @@ use latchkey_base::kinds::{ClientId, InstanceId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
-use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_jose::digest::sha256;
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 
@@ -255,7 +255,7 @@ impl Visitor {
     async fn enter_by_token(&mut self, tx: &mut Tx, token: &str) -> Result<()> {
         let Some((id, secret)) = token::read(token) else { return Ok(()) };
         let found = store::find_with_digest(tx, &self.site.instance, &id).await?;
-        let proven = found.filter(|(_, digest)| constant_time_eq(digest, &token::digest(&secret)));
+        let proven = found.filter(|(_, digest)| self.site.is_proof(&id, digest, &secret));
         self.client = proven.map(|(client, _)| client);
         Ok(())
     }
@@ -263,7 +263,7 @@ impl Visitor {
     async fn enter_by_cookies(&mut self, tx: &mut Tx, parts: &Parts, present: Option<Present>) -> Result<()> {
         if let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) {
             let shown = token::read(token).zip(present);
-            match shown.and_then(|((id, secret), present)| present.proven(&id, &secret)) {
+            match shown.and_then(|((id, secret), present)| present.proven(&self.site, &id, &secret)) {
                 Some((client, live)) => (self.client, self.live) = (Some(client), Some(live)),
                 None => self.enter_by_token(tx, token).await?,
             }

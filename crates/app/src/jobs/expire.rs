@@ -13,7 +13,7 @@ use crate::outbox;
 use crate::resources::instances::model::Instance;
 use crate::resources::{
     actor_tokens, clients, handshakes, instances, messages, sessions, sign_in_tokens, sign_ins, sign_ups,
-    webhook_deliveries,
+    syncs, webhook_deliveries,
 };
 use crate::settings::EventSettings;
 
@@ -27,6 +27,7 @@ const BATCHES: usize = 5000;
 #[derive(Clone, Copy, Debug)]
 enum Kind {
     Handshakes,
+    Syncs,
     SignIns,
     SignUps,
     SignInTokens,
@@ -37,8 +38,9 @@ enum Kind {
     DevBrowsers,
 }
 
-const ALL: [Kind; 9] = [
+const ALL: [Kind; 10] = [
     Kind::Handshakes,
+    Kind::Syncs,
     Kind::SignIns,
     Kind::SignUps,
     Kind::SignInTokens,
@@ -140,6 +142,7 @@ async fn delete(tx: &mut Tx, kind: Kind, now: Time) -> Result<u64> {
     let clients_before = now.plus_ms(-CLIENT_RETENTION_MS);
     match kind {
         Kind::Handshakes => handshakes::store::delete_old(tx, now, BATCH).await,
+        Kind::Syncs => syncs::store::delete_old(tx, now, BATCH).await,
         Kind::SignIns => sign_ins::store::delete_old(tx, now, BATCH).await,
         Kind::SignUps => sign_ups::store::delete_old(tx, now, BATCH).await,
         // As long as sessions, for those who look into a case.

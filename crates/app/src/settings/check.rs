@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 
 use latchkey_base::text;
 
-use super::{Attribute, Settings};
+use super::{Attribute, Settings, satellites};
 use crate::resources::users::model::Strategy;
 
 const MINUTE: i64 = 60;
@@ -38,6 +38,7 @@ impl Settings {
         self.check_lengths(&mut faults);
         self.check_times(&mut faults);
         self.check_texts(&mut faults);
+        satellites::check(&self.satellites, &mut faults);
         self.messages.check(&mut faults);
         self.events.check(&mut faults);
         faults.0

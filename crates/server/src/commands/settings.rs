@@ -3,10 +3,13 @@
 use std::io::Read;
 
 use clap::ArgMatches;
+use latchkey_app::resources::domains;
+use latchkey_app::resources::instances::model::Instance;
 use latchkey_app::resources::instances::store;
 use latchkey_app::settings::{Fault, SealedSetting, Settings, edit};
 use latchkey_base::Error;
 use latchkey_base::kinds::InstanceId;
+use latchkey_db::Tx;
 use serde_json::{Map, Value};
 
 use super::instances;
@@ -72,6 +75,10 @@ async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>
                 Ok(next) => next,
                 Err(faults) => return Ok(Err(faults)),
             };
+            let faults = satellite_faults(tx, &instance, &next).await?;
+            if !faults.is_empty() {
+                return Ok(Err(faults));
+            }
             if next != instance.settings {
                 store::save_settings(tx, &key, &next).await?;
             }
@@ -88,6 +95,19 @@ async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>
         }
     }
     Ok(())
+}
+
+/// What is wrong with the satellites of an instance that its settings alone do not tell.
+async fn satellite_faults(tx: &mut Tx, instance: &Instance, next: &Settings) -> Result<Vec<Fault>, Error> {
+    let mut faults = domains::rules::problems(instance, next);
+    for satellite in &next.satellites {
+        let host = satellite.host();
+        if domains::store::is_taken(tx, &instance.id, &host).await? {
+            let text = format!("{host} is the Frontend API of another domain or instance.");
+            faults.push(Fault { path: "satellites".to_owned(), text });
+        }
+    }
+    Ok(faults)
 }
 
 /// The changes with their secrets sealed; without secrets no master key is needed.

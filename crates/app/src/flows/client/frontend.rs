@@ -26,8 +26,14 @@ type Wrapped<'a> = Envelope<'a, Option<ClientView<'a>>>;
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
     api.get("/v1/client", "getClient", get).summary("Get the client").returns::<Wrapped<'_>>();
-    api.post("/v1/client", "postClient", create).summary("Create the client").returns::<Wrapped<'_>>();
-    api.put("/v1/client", "putClient", create).summary("Create the client").returns::<Wrapped<'_>>();
+    api.post("/v1/client", "postClient", create)
+        .summary("Create the client")
+        .returns::<Wrapped<'_>>()
+        .errors(&[403]);
+    api.put("/v1/client", "putClient", create)
+        .summary("Create the client")
+        .returns::<Wrapped<'_>>()
+        .errors(&[403]);
     api.delete("/v1/client", "deleteClientSessions", destroy)
         .summary("Sign out everybody, and forget the client")
         .returns::<Wrapped<'_>>();

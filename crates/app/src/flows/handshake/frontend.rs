@@ -1,8 +1,8 @@
 //! `GET /v1/client/handshake`
 
 use axum::extract::FromRequestParts;
-use axum::http::StatusCode;
 use axum::http::request::Parts;
+use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -17,8 +17,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::rules::{Presence, directives};
+use super::satellites;
 use crate::AppState;
 use crate::cx::Cx;
+use crate::flows::sync::rules::{DONE, SYNCED};
 use crate::frontend::client::{self, mint};
 use crate::frontend::cookies;
 use crate::frontend::redirects::{self, Destination};
@@ -46,14 +48,23 @@ pub fn routes(api: &mut Api<AppState>) {
         .public();
 }
 
+/// What an app asks for.
 #[derive(Deserialize, JsonSchema)]
-struct Handshake {
+pub(super) struct Handshake {
     /// Where to go back to.
-    redirect_url: Option<String>,
+    pub(super) redirect_url: Option<String>,
     /// `nonce` for something to fetch, `token` for a signed token.
-    format: Option<String>,
+    pub(super) format: Option<String>,
     /// Whether the app reads cookies with the suffix of its instance.
-    suffixed_cookies: Option<bool>,
+    pub(super) suffixed_cookies: Option<bool>,
+    /// The Frontend API of the satellite domain that sends the browser to the primary one.
+    pub(super) satellite_fapi: Option<String>,
+    /// What that satellite knows the browser by.
+    pub(super) link_state: Option<String>,
+    /// Why the app asks.
+    pub(super) __clerk_hs_reason: Option<String>,
+    /// Whether the browser comes from the primary domain.
+    pub(super) __clerk_synced: Option<bool>,
 }
 
 /// The browser behind a handshake. A developer's browser this server has forgotten is not turned away: it
@@ -76,10 +87,17 @@ impl FromRequestParts<AppState> for Caller {
 async fn handshake(
     cx: Cx,
     Caller(visitor): Caller,
+    headers: HeaderMap,
     Query(query): Query<Handshake>,
 ) -> Result<Response, Failure> {
-    let back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
+    let mut back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
         .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?;
+    if let Some(response) = satellites::detour(&cx, &visitor, &headers, &query, &back).await? {
+        return Ok(response);
+    }
+    if visitor.site.seat.is_some() && query.__clerk_synced == Some(true) {
+        back = back.set(SYNCED, DONE);
+    }
     let lines = cookies_for(&cx, &visitor, &back, query.suffixed_cookies.unwrap_or(false)).await?;
     let (name, value) = match query.format.as_deref() {
         Some("nonce") => (NONCE, keep(&cx, &visitor, lines).await?),

@@ -3,3 +3,4 @@
 
 pub mod frontend;
 pub mod rules;
+pub mod satellites;

@@ -61,5 +61,5 @@ async fn redirect(cx: Cx, visitor: Visitor, Query(query): Query<Redirect>) -> Re
 
 /// A page the settings name, or the hosted one.
 fn page(site: &Site, set: Option<&str>, hosted: &str) -> Destination {
-    redirects::trusted(set.map_or_else(|| format!("{}{hosted}", site.base_url), str::to_owned))
+    redirects::trusted(set.map_or_else(|| format!("{}{hosted}", site.portal_url()), str::to_owned))
 }

@@ -57,6 +57,6 @@ fn lens(site: &Site) -> Lens<'_> {
         instance: &site.instance,
         environment: site.environment,
         settings: &site.settings,
-        portal_url: &site.base_url,
+        portal_url: site.portal_url(),
     }
 }

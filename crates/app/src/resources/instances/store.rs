@@ -5,6 +5,7 @@ use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx, Value};
 
 use super::model::{Environment, Instance, SigningKeyState, StoredKey};
+use crate::resources::domains::store as domains;
 use crate::settings::Settings;
 
 /// Who holds a secret key.
@@ -42,15 +43,19 @@ pub async fn find_holder(tx: &mut Tx, id: &InstanceId) -> Result<Option<Holder>>
     Ok(tx.maybe(&[sql], &[id.into()], read_holder).await?)
 }
 
-/// The instance whose Frontend API has this host, which is in lower case.
+/// The instance whose Frontend API has this host, which is in lower case, on any of its domains.
 pub async fn find_by_frontend_api(tx: &mut Tx, host: &str) -> Result<Option<Place>> {
-    Ok(tx.maybe(&[SELECT_PLACE, " WHERE frontend_api = $1"], &[host.into()], read_place).await?)
+    let condition =
+        " WHERE frontend_api = $1 OR id = (SELECT instance_id FROM satellite_hosts WHERE host = $1)";
+    Ok(tx.maybe(&[SELECT_PLACE, condition], &[host.into()], read_place).await?)
 }
 
 /// How the instance of a browser's request is found.
 pub enum By<'a> {
     /// By the host of its Frontend API, in lower case.
     Host(&'a str),
+    /// By the host a satellite domain has the Frontend API at, in lower case.
+    Satellite(&'a str),
     /// By the digest of a secret key.
     Key(&'a [u8]),
     /// The oldest development instance: whom requests are for that name nobody.
@@ -62,6 +67,9 @@ impl By<'_> {
     pub fn condition(&self) -> (&'static str, Value) {
         match self {
             By::Host(host) => (" WHERE i.frontend_api = $1", (*host).into()),
+            By::Satellite(host) => {
+                (" WHERE i.id = (SELECT instance_id FROM satellite_hosts WHERE host = $1)", (*host).into())
+            }
             By::Key(digest) => {
                 (" WHERE i.id = (SELECT instance_id FROM secret_keys WHERE digest = $1)", (*digest).into())
             }
@@ -127,6 +135,7 @@ pub async fn insert(tx: &mut Tx, instance: &Instance, key: &StoredKey) -> Result
         ],
     )
     .await?;
+    domains::save(tx, &instance.id, &instance.settings.satellites).await?;
     insert_signing_key(tx, &instance.id, key, instance.created_at, instance.created_at).await
 }
 
@@ -138,10 +147,10 @@ pub async fn save_frontend_api(tx: &mut Tx, id: &InstanceId, host: &str) -> Resu
 
 /// Keeps other settings. Whoever reads the instance's revision next reads them.
 pub async fn save_settings(tx: &mut Tx, id: &InstanceId, settings: &Settings) -> Result<()> {
-    let settings = serde_json::to_string(settings).map_err(Error::internal)?;
+    let text = serde_json::to_string(settings).map_err(Error::internal)?;
     let sql = "UPDATE instances SET settings = $2, settings_revision = settings_revision + 1 WHERE id = $1";
-    tx.run(&[sql], &[id.into(), settings.into()]).await?;
-    Ok(())
+    tx.run(&[sql], &[id.into(), text.into()]).await?;
+    domains::save(tx, id, &settings.satellites).await
 }
 
 /// Adds a signing key that signs from `active_from` on.

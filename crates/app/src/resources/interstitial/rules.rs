@@ -149,6 +149,7 @@ mod tests {
             base_url: "https://clerk.example.com".into(),
             issuer: "https://clerk.example.com".into(),
             is_proxied: false,
+            seat: None,
             signing_key: None,
         }
     }

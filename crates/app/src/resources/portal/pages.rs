@@ -1,10 +1,15 @@
 //! The routes of the hosted pages.
 
 use axum::Router;
+use axum::extract::FromRequestParts;
+use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
+use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use latchkey_base::Result;
 use latchkey_base::rng;
+use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 
 use super::frontend::page;
@@ -12,7 +17,16 @@ use super::model::{Page, Portal};
 use super::rules;
 use crate::AppState;
 use crate::cx::Cx;
-use crate::frontend::site::{At, Site};
+use crate::frontend::cookies;
+use crate::frontend::redirects::{self, Destination};
+use crate::frontend::reply::away;
+use crate::frontend::site::Site;
+use crate::frontend::visitor::Visitor;
+use crate::resources::clients::dev_browsers;
+use crate::resources::domains::rules as domains;
+
+/// What a satellite's backend calls the page to come back to.
+const SATELLITE_ASKS: &str = "__clerk_redirect_url";
 
 /// Adds the pages and everything below them. Who comes to the root has no place to go to either.
 pub fn routes(router: Router<AppState>) -> Router<AppState> {
@@ -24,19 +38,60 @@ pub fn routes(router: Router<AppState>) -> Router<AppState> {
 }
 
 fn serving(page: Page) -> MethodRouter<AppState> {
-    get(move |cx: Cx, At(site): At| async move { show(&cx, &site, page) })
+    get(move |cx: Cx, Guest(visitor): Guest, uri: Uri| async move {
+        match elsewhere(&cx, &visitor, &uri).await? {
+            Some(there) => Ok(away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?),
+            None => show(&cx, &visitor.site, page),
+        }
+    })
+}
+
+/// Who looks at a page, by the cookies of this host.
+struct Guest(Visitor);
+
+impl FromRequestParts<AppState> for Guest {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Guest, Failure> {
+        Ok(Guest(Visitor::by_cookies(parts, state).await?))
+    }
+}
+
+/// Where a page is shown or answered instead. The pages of satellites are those of the primary domain. In
+/// development a satellite's backend sends browsers here to learn who is signed in, and they go back with the
+/// token of a developer's browser.
+async fn elsewhere(cx: &Cx, visitor: &Visitor, uri: &Uri) -> Result<Option<Destination>> {
+    let site = &*visitor.site;
+    if let Some(seat) = &site.seat {
+        let rest = uri.path_and_query().map_or("/", PathAndQuery::as_str);
+        return Ok(Some(redirects::trusted(format!("{}{rest}", seat.primary_url))));
+    }
+    if !site.is_development() || site.settings.satellites.is_empty() {
+        return Ok(None);
+    }
+    let asked = pairs(uri.query().unwrap_or_default())?;
+    let Some((_, url)) = asked.into_iter().find(|(name, _)| name == SATELLITE_ASKS) else { return Ok(None) };
+    // The token says who is signed in, so it goes to nobody but the satellites.
+    let back = redirects::to_satellite(site, &url)?;
+    let token = match &visitor.shown_dev_browser {
+        Some(token) => token.clone(),
+        None => dev_browsers::introduce(cx, site, visitor.client.as_ref()).await?,
+    };
+    Ok(Some(back.set(cookies::DEV_BROWSER, &token).set("__clerk_synced", "true")))
 }
 
 fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     let display = &site.settings.display;
+    let satellites = site.settings.satellites.iter().flat_map(domains::origins);
+    let others: Vec<String> = site.settings.allowed_origins.iter().cloned().chain(satellites).collect();
     let portal = Portal {
         publishable_key: site.publishable_key(),
         application_name: display.name().to_owned(),
         home_url: display.home_url.clone().unwrap_or_default(),
         is_development: site.is_development(),
         redirect_origins: match site.is_development() {
-            true => rules::origins_in_development(&site.base_url, &site.settings.allowed_origins),
-            false => rules::origins_in_production(&site.frontend_api, &site.settings.allowed_origins),
+            true => rules::origins_in_development(&site.base_url, &others),
+            false => rules::origins_in_production(&site.frontend_api, &others),
         },
         image_origin: String::new(),
         has_own_scripts: cx.app.scripts_dir.is_some(),

@@ -3,11 +3,10 @@
 
 use latchkey_base::kinds::ClientId;
 use latchkey_base::secret::Secret;
-use latchkey_jose::digest::constant_time_eq;
 
 use super::model::Session;
+use crate::frontend::site::Site;
 use crate::resources::clients::model::Client;
-use crate::resources::clients::token;
 use crate::resources::instances::store::Place;
 use crate::resources::users::model::User;
 
@@ -23,9 +22,14 @@ pub struct Present {
 }
 
 impl Present {
-    /// The client and its sessions, for whoever shows its id and its secret.
-    pub fn proven(self, id: &ClientId, secret: &Secret) -> Option<(Client, Vec<(Session, User)>)> {
-        let is_proven = self.client.id == *id && constant_time_eq(&self.token_digest, &token::digest(secret));
+    /// The client and its sessions, for whoever shows its id and its secret at that place.
+    pub fn proven(
+        self,
+        site: &Site,
+        id: &ClientId,
+        secret: &Secret,
+    ) -> Option<(Client, Vec<(Session, User)>)> {
+        let is_proven = self.client.id == *id && site.is_proof(id, &self.token_digest, secret);
         is_proven.then_some((self.client, self.live))
     }
 }

@@ -8,6 +8,7 @@ mod hardening;
 mod links;
 mod pages;
 mod published;
+mod satellites;
 mod sessions;
 
 use latchkey_testkit::{Browser, TestServer};
