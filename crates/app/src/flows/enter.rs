@@ -4,6 +4,7 @@ use latchkey_base::Result;
 use latchkey_base::secret::Secret;
 use latchkey_db::Tx;
 
+use crate::cx::Act;
 use crate::frontend::visitor::Hold;
 use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
@@ -11,7 +12,6 @@ use crate::resources::messages::notices;
 use crate::resources::sessions::model::{Session, Status};
 use crate::resources::sessions::rules::{self, Entry};
 use crate::resources::sessions::{activity, ending, store};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 
@@ -41,15 +41,15 @@ pub struct Opened {
 /// the client are over with it.
 pub async fn open(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     hold: &Hold,
     client: Client,
     user: User,
     entry: Entry,
     strategy: Option<&str>,
 ) -> Result<Opened> {
-    let Begun { client, session, user } = begin(tx, scene, client, user, entry, strategy).await?;
-    let secret = hold.rotate(tx, &client, &scene.act).await?;
+    let Begun { client, session, user } = begin(tx, act, client, user, entry, strategy).await?;
+    let secret = hold.rotate(tx, &client, act).await?;
     Ok(Opened { client, session, user, secret })
 }
 
@@ -57,14 +57,13 @@ pub async fn open(
 /// secret would not reach it, and it would lose what it has.
 pub async fn begin(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     client: Client,
     user: User,
     entry: Entry,
     strategy: Option<&str>,
 ) -> Result<Begun> {
-    let act = &scene.act;
-    if scene.act.settings.session.single_session {
+    if act.settings.session.single_session {
         for session in store::lock_live_of_client(tx, &client, act.now).await? {
             ending::end(tx, act, session, Status::Replaced).await?;
         }
@@ -73,7 +72,7 @@ pub async fn begin(
     // Somebody who was here before, on a client that has not seen them.
     let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
-    let session = rules::begin(&user, &client.id, entry, activity, &scene.act.settings, act.now, &*act.rng);
+    let session = rules::begin(&user, &client.id, entry, activity, &act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;
     ending::announce(tx, act, &session).await?;
     if let Some(seen) = session.activity.as_ref().filter(|_| is_new_device) {
@@ -91,14 +90,14 @@ pub async fn begin(
     clients::save(tx, &client, act.now).await?;
     let user = match is_acted {
         true => user,
-        false => signed_in(tx, scene, user).await?,
+        false => signed_in(tx, act, user).await?,
     };
     Ok(Begun { client, session, user })
 }
 
 /// Notes that a user signed in: earlier failures no longer count.
-async fn signed_in(tx: &mut Tx, scene: &Scene, before: User) -> Result<User> {
-    let now = scene.act.now;
+async fn signed_in(tx: &mut Tx, act: &Act, before: User) -> Result<User> {
+    let now = act.now;
     let mut user = before.clone();
     user.last_sign_in_at = Some(now);
     user.last_active_at = Some(now);

@@ -21,7 +21,6 @@ use crate::resources::clients::model::Client;
 use crate::resources::clients::{store, token};
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::present::Present;
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 
 /// Where browsers tell whether a page asks its own origin.
@@ -117,11 +116,6 @@ impl Visitor {
             url: self.site.base_url.as_str().into(),
         };
         cx.act_in(place)
-    }
-
-    /// What saving and showing users needs.
-    pub fn scene(&self, cx: &Cx) -> Scene {
-        Scene { act: self.act(cx) }
     }
 
     /// What of it a transaction needs.

@@ -7,11 +7,11 @@ use latchkey_jose::totp::verify_totp;
 
 use super::evidence::Evidence;
 use super::rules;
+use crate::cx::Act;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::challenges::rules as challenges;
 use crate::resources::identifications::rules as identifications;
 use crate::resources::messages::notices;
-use crate::resources::users::change::Scene;
 use crate::resources::users::credentials::{self, Credentials};
 use crate::resources::users::model::{Kind, Strategy, User, Verification};
 use crate::resources::users::store as users;
@@ -29,45 +29,44 @@ pub struct Proof {
 /// Proves a factor of a user, who must be locked and must have it. `challenge` is the one under way, if any.
 pub async fn prove(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     user: User,
     strategy: Strategy,
     challenge: Option<&Challenge>,
     evidence: Evidence,
 ) -> Result<Proof> {
-    rules::check_open(&user, scene.act.now)?;
+    rules::check_open(&user, act.now)?;
     match evidence {
         Evidence::Password { fits, of, upgrade } => {
             let held = user.password.as_ref().map(|password| (user.id.clone(), password.updated_at));
             let is_right = fits && held == of;
             if is_right && user.password.as_ref().is_some_and(|password| password.compromised) {
                 // Right, but worth nothing any more, and no failure of whoever typed it.
-                let challenge =
-                    challenge.cloned().unwrap_or_else(|| Challenge::missed(strategy, 0, scene.act.now));
+                let challenge = challenge.cloned().unwrap_or_else(|| Challenge::missed(strategy, 0, act.now));
                 let refusal = Some(Error::param(Code::FormPasswordCompromised, "password"));
                 return Ok(Proof { user, challenge, refusal });
             }
             if let Some((old, digest)) = upgrade.filter(|_| is_right) {
-                credentials::upgrade(tx, &scene.act.instance, &user.id, &old, digest).await?;
+                credentials::upgrade(tx, &act.instance, &user.id, &old, digest).await?;
             }
             let refusal = (!is_right).then(|| Error::param(Code::FormPasswordIncorrect, "password"));
-            judged(tx, scene, user, strategy, challenge, refusal).await
+            judged(tx, act, user, strategy, challenge, refusal).await
         }
         Evidence::BackupCode(found) => {
-            let refusal = use_backup_code(tx, scene, &user, found).await?;
+            let refusal = use_backup_code(tx, act, &user, found).await?;
             let user = match refusal {
-                None => without_used_up_codes(tx, scene, user).await?,
+                None => without_used_up_codes(tx, act, user).await?,
                 Some(_) => user,
             };
-            judged(tx, scene, user, strategy, challenge, refusal).await
+            judged(tx, act, user, strategy, challenge, refusal).await
         }
         Evidence::Totp(code) => {
-            let refusal = use_totp(tx, scene, &user, &code).await?;
-            judged(tx, scene, user, strategy, challenge, refusal).await
+            let refusal = use_totp(tx, act, &user, &code).await?;
+            judged(tx, act, user, strategy, challenge, refusal).await
         }
         Evidence::Code(code) => {
             let challenge = rules::sent(challenge, strategy)?;
-            try_code(tx, scene, user, challenge, &code).await
+            try_code(tx, act, user, challenge, &code).await
         }
     }
 }
@@ -75,38 +74,31 @@ pub async fn prove(
 /// Notes the outcome of a factor that needs no sending.
 async fn judged(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     user: User,
     strategy: Strategy,
     challenge: Option<&Challenge>,
     refusal: Option<Error>,
 ) -> Result<Proof> {
-    let now = scene.act.now;
+    let now = act.now;
     match refusal {
         None => Ok(Proof { user, challenge: rules::met(challenge, strategy, now), refusal: None }),
         Some(refusal) => {
             let challenge = rules::missed(challenge, strategy, now);
-            let (user, refusal) = count(tx, scene, user, refusal).await?;
+            let (user, refusal) = count(tx, act, user, refusal).await?;
             Ok(Proof { user, challenge, refusal: Some(refusal) })
         }
     }
 }
 
-async fn try_code(
-    tx: &mut Tx,
-    scene: &Scene,
-    user: User,
-    challenge: &Challenge,
-    code: &Secret,
-) -> Result<Proof> {
-    let act = &scene.act;
+async fn try_code(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge, code: &Secret) -> Result<Proof> {
     let attempt = challenges::attempt_code(&act.master, challenge.clone(), code, act.now)?;
     // One that is over tells nothing about the code, so trying it is no failure.
     let is_counted = attempt.challenge.attempts > challenge.attempts;
     let (user, refusal) = match attempt.refusal {
-        None => (verified(tx, scene, user, &attempt.challenge).await?, None),
+        None => (verified(tx, act, user, &attempt.challenge).await?, None),
         Some(refusal) if is_counted => {
-            let (user, refusal) = count(tx, scene, user, refusal).await?;
+            let (user, refusal) = count(tx, act, user, refusal).await?;
             (user, Some(refusal))
         }
         Some(refusal) => (user, Some(refusal)),
@@ -115,7 +107,7 @@ async fn try_code(
 }
 
 /// Whoever read a code sent to an address or number has it: one that was only reserved is verified now.
-pub async fn verified(tx: &mut Tx, scene: &Scene, user: User, challenge: &Challenge) -> Result<User> {
+pub async fn verified(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge) -> Result<User> {
     let Some(id) = &challenge.identification else { return Ok(user) };
     let is_phone = user.phone_numbers.find(id).is_some();
     let strategy = match challenge.strategy {
@@ -125,17 +117,16 @@ pub async fn verified(tx: &mut Tx, scene: &Scene, user: User, challenge: &Challe
     };
     let proof = Verification { strategy, attempts: Some(challenge.attempts), expire_at: challenge.expire_at };
     let kind = if is_phone { Kind::Phone } else { Kind::Email };
-    let after = identifications::verified(user.clone(), kind, id, proof, scene.act.now);
-    scene.save(tx, &user, after).await
+    let after = identifications::verified(user.clone(), kind, id, proof, act.now);
+    act.save_user(tx, &user, after).await
 }
 
-async fn use_totp(tx: &mut Tx, scene: &Scene, user: &User, code: &Secret) -> Result<Option<Error>> {
-    let act = &scene.act;
+async fn use_totp(tx: &mut Tx, act: &Act, user: &User, code: &Secret) -> Result<Option<Error>> {
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     let secret = held.totp_secret.as_deref().unwrap_or_default();
     match verify_totp(secret, code.expose(), act.now.seconds(), held.totp_last_step) {
         Some(step) => {
-            save(tx, scene, user, Credentials { totp_last_step: Some(step), ..held }).await?;
+            save(tx, act, user, Credentials { totp_last_step: Some(step), ..held }).await?;
             Ok(None)
         }
         None => Ok(Some(wrong_code())),
@@ -144,31 +135,29 @@ async fn use_totp(tx: &mut Tx, scene: &Scene, user: &User, code: &Secret) -> Res
 
 async fn use_backup_code(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     user: &User,
     found: Option<String>,
 ) -> Result<Option<Error>> {
-    let act = &scene.act;
     let mut held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     match found.filter(|found| held.backup_codes.contains(found)) {
         Some(used) => {
             held.backup_codes.retain(|stored| *stored != used);
-            save(tx, scene, user, held).await?;
+            save(tx, act, user, held).await?;
             Ok(None)
         }
         None => Ok(Some(wrong_code())),
     }
 }
 
-async fn without_used_up_codes(tx: &mut Tx, scene: &Scene, user: User) -> Result<User> {
-    let act = &scene.act;
+async fn without_used_up_codes(tx: &mut Tx, act: &Act, user: User) -> Result<User> {
     let held = credentials::find(tx, &act.instance, &user.id, &act.master).await?;
     let after = User { backup_code_enabled: !held.backup_codes.is_empty(), ..user.clone() };
-    scene.save(tx, &user, after).await
+    act.save_user(tx, &user, after).await
 }
 
-async fn save(tx: &mut Tx, scene: &Scene, user: &User, held: Credentials) -> Result<()> {
-    let (sql, params) = credentials::save(&scene.act.instance, &user.id, &held, &scene.act.master)?;
+async fn save(tx: &mut Tx, act: &Act, user: &User, held: Credentials) -> Result<()> {
+    let (sql, params) = credentials::save(&act.instance, &user.id, &held, &act.master)?;
     tx.run(&[sql], &params).await?;
     Ok(())
 }
@@ -178,13 +167,13 @@ fn wrong_code() -> Error {
 }
 
 /// Counts a failure. The one that locks the user says so, to them and to the application.
-async fn count(tx: &mut Tx, scene: &Scene, user: User, refusal: Error) -> Result<(User, Error)> {
-    let now = scene.act.now;
-    let counted = rules::count_failure(user.clone(), &scene.act.settings.lockout, now);
+async fn count(tx: &mut Tx, act: &Act, user: User, refusal: Error) -> Result<(User, Error)> {
+    let now = act.now;
+    let counted = rules::count_failure(user.clone(), &act.settings.lockout, now);
     match counted.is_locked {
         true => {
-            let user = scene.save(tx, &user, counted.user).await?;
-            notices::account_locked(tx, &scene.act, &user).await?;
+            let user = act.save_user(tx, &user, counted.user).await?;
+            notices::account_locked(tx, act, &user).await?;
             let refusal = rules::locked(&user, now);
             Ok((user, refusal))
         }

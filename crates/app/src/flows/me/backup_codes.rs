@@ -41,7 +41,7 @@ async fn replaced(cx: &Cx, person: &Person) -> Result<Vec<String>> {
         return Err(Error::new(Code::FeatureNotEnabled).saying("Backup codes are switched off."));
     }
     person.check_reverified(cx.now)?;
-    let (scene, target, codes) = (person.visitor.scene(cx), target(person), fresh(&*cx.app.rng));
+    let (act, target, codes) = (person.visitor.act(cx), target(person), fresh(&*cx.app.rng));
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held| match user.has_second_factor() {
@@ -51,7 +51,7 @@ async fn replaced(cx: &Cx, person: &Person) -> Result<Vec<String>> {
                 }
                 false => Err(Error::new(Code::BackupCodesNotAvailable)),
             };
-            with_secrets(tx, &scene, &target, rule).await
+            with_secrets(tx, &act, &target, rule).await
         })
     });
     Ok(written.await?.1)

@@ -19,7 +19,7 @@ use crate::resources::identifications::rules as identifications;
 use crate::resources::identifications::rules::{Wishes, attribute};
 use crate::resources::messages::rules::{self as messages, Purpose};
 use crate::resources::messages::sending as outgoing;
-use crate::resources::users::change::{Scene, Target, with_secrets};
+use crate::resources::users::change::{Target, with_secrets};
 use crate::resources::users::credentials::Credentials;
 use crate::resources::users::model::{Contact, Kind, Strategy, User, Verification};
 use crate::resources::users::store as users;
@@ -42,20 +42,20 @@ pub async fn add(cx: &Cx, person: &Person, kind: Kind, value: String) -> Result<
         notify: false,
     };
     let check = move |user: &User, settings: &Settings| rules::check_add(user, kind, settings);
-    handlers::add(cx, person.visitor.scene(cx), kind, new, check).await
+    handlers::add(cx, person.visitor.act(cx), kind, new, check).await
 }
 
 /// Takes an address or number away.
 pub async fn remove(cx: &Cx, person: &Person, kind: Kind, id: IdentificationId) -> Result<()> {
     person.check_reverified(cx.now)?;
-    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let (act, target) = (person.visitor.act(cx), target(person));
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::remove(user, held, kind, &id, &scene.act.settings)?;
+                let (user, held) = rules::remove(user, held, kind, &id, &act.settings)?;
                 Ok((user, held, ()))
             };
-            with_secrets(tx, &scene, &target, rule).await
+            with_secrets(tx, &act, &target, rule).await
         })
     });
     written.await?;
@@ -155,21 +155,20 @@ pub async fn attempt(
     id: IdentificationId,
     code: Secret,
 ) -> Result<Contact> {
-    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let (act, target) = (person.visitor.act(cx), target(person));
     let tried =
-        cx.write(move |tx| Box::pin(async move { attempted(tx, &scene, &target, kind, &id, &code).await }));
+        cx.write(move |tx| Box::pin(async move { attempted(tx, &act, &target, kind, &id, &code).await }));
     tried.await.map_err(|error| explain(error, claimed(kind)))?
 }
 
 async fn attempted(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     target: &Target,
     kind: Kind,
     id: &IdentificationId,
     code: &Secret,
 ) -> Result<Result<Contact>> {
-    let act = &scene.act;
     let before = target.lock(tx, act).await?;
     let challenge = pending(&picked(&before, kind, id)?)?;
     if challenge.strategy == Strategy::EmailLink {
@@ -182,7 +181,7 @@ async fn attempted(
             users::save(tx, &before, &after).await?;
             Ok(Err(refusal))
         }
-        None => Ok(Ok(proven(tx, scene, before, kind, id, tried.challenge).await?)),
+        None => Ok(Ok(proven(tx, act, before, kind, id, tried.challenge).await?)),
     }
 }
 
@@ -205,7 +204,7 @@ pub struct AttemptCode {
 /// Takes a contact as proven by a challenge that was met. A link is kept: people open them twice.
 pub async fn proven(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     before: User,
     kind: Kind,
     id: &IdentificationId,
@@ -216,12 +215,12 @@ pub async fn proven(
         attempts: Some(challenge.attempts),
         expire_at: challenge.expire_at,
     };
-    let after = identifications::verified(before.clone(), kind, id, proof, scene.act.now);
+    let after = identifications::verified(before.clone(), kind, id, proof, act.now);
     let after = match challenge.strategy {
         Strategy::EmailLink => asked(after, kind, id, challenge),
         _ => after,
     };
-    let user = scene.save(tx, &before, after).await?;
+    let user = act.save_user(tx, &before, after).await?;
     picked(&user, kind, id)
 }
 

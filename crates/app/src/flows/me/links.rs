@@ -7,14 +7,14 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 
 use super::contacts::proven;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::flows::verify::Verified;
 use crate::frontend::visitor::Visitor;
 use crate::resources::challenges::model::State;
 use crate::resources::challenges::rules::{attempt_link, is_link};
 use crate::resources::identifications::handlers::{claimed, explain};
 use crate::resources::sessions::store as sessions;
-use crate::resources::users::change::{Scene, Target};
+use crate::resources::users::change::Target;
 use crate::resources::users::model::{Kind, User};
 
 /// Takes the token of a link, which begins with the id of the address. A token that is not the right one is
@@ -26,7 +26,7 @@ pub async fn link_verified(
     token: &str,
 ) -> Result<Verified> {
     let opening = Opening {
-        scene: visitor.scene(cx),
+        act: visitor.act(cx),
         client: visitor.client.as_ref().map(|client| client.id.clone()),
         id,
         token: Secret::new(token.to_owned()),
@@ -37,7 +37,7 @@ pub async fn link_verified(
 
 /// A link that is being opened.
 struct Opening {
-    scene: Scene,
+    act: Act,
     /// In which browser.
     client: Option<ClientId>,
     id: IdentificationId,
@@ -46,7 +46,7 @@ struct Opening {
 
 impl Opening {
     async fn open(self, tx: &mut Tx) -> Result<Verified> {
-        let (act, target) = (&self.scene.act, Target::Identification(Kind::Email, self.id.clone()));
+        let (act, target) = (&self.act, Target::Identification(Kind::Email, self.id.clone()));
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
         let user = target.lock(tx, act).await.map_err(|_| invalid())?;
         let asked = user.email_addresses.find(&self.id).and_then(|contact| contact.challenge.clone());
@@ -57,7 +57,7 @@ impl Opening {
             State::Unverified if !self.is_own_browser(tx, &user).await? => "client_mismatch",
             State::Unverified => {
                 let met = attempt_link(challenge, self.token.expose(), act.now).challenge;
-                proven(tx, &self.scene, user, Kind::Email, &self.id, met).await?;
+                proven(tx, &self.act, user, Kind::Email, &self.id, met).await?;
                 "verified"
             }
             // A second click finds what the first one has done, and does nothing.
@@ -71,8 +71,8 @@ impl Opening {
     /// Where links must be opened in the browser that asked for them, that is one the user is signed in on:
     /// nobody else should be made to prove an address for them.
     async fn is_own_browser(&self, tx: &mut Tx, user: &User) -> Result<bool> {
-        let act = &self.scene.act;
-        if !self.scene.act.settings.attack_protection.email_link_require_same_client {
+        let act = &self.act;
+        if !self.act.settings.attack_protection.email_link_require_same_client {
             return Ok(true);
         }
         let Some(client) = &self.client else { return Ok(false) };

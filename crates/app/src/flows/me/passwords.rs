@@ -15,7 +15,7 @@ use serde::Deserialize;
 
 use super::{UserAnswer, rules, settle, show, target};
 use crate::AppState;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::flows::factors::evidence::{Evidence, Shown, examine};
 use crate::flows::factors::proof::prove;
 use crate::flows::sign_in::password::{self, is_current};
@@ -23,7 +23,7 @@ use crate::frontend::person::Person;
 use crate::resources::messages::notices;
 use crate::resources::sessions::ending::end_all_of_user;
 use crate::resources::sessions::model::{Status, Task};
-use crate::resources::users::change::{Scene, Target, with_secrets};
+use crate::resources::users::change::{Target, with_secrets};
 use crate::resources::users::credentials::{Change, Credentials};
 use crate::resources::users::factors;
 use crate::resources::users::model::{Strategy, User};
@@ -75,9 +75,7 @@ async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User
     };
     let others = input.sign_out_of_other_sessions == Some(true);
     let order = Order { target: target(person), evidence, keep: others.then(|| person.session.id.clone()) };
-    let rule = move |user: User, held: Credentials, scene: &Scene| {
-        Ok((new.mark(user, scene.act.now), new.apply(held)))
-    };
+    let rule = move |user: User, held: Credentials, act: &Act| Ok((new.mark(user, act.now), new.apply(held)));
     write(cx, person, order, rule).await
 }
 
@@ -91,8 +89,8 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
         return Err(Error::new(Code::NoPasswordSet));
     }
     let evidence = authority(cx, person, input.current_password).await?;
-    let rule = |user: User, held: Credentials, scene: &Scene| {
-        rules::check_password_removal(&user, &scene.act.settings)?;
+    let rule = |user: User, held: Credentials, act: &Act| {
+        rules::check_password_removal(&user, &act.settings)?;
         Ok(factors::without_password(user, held))
     };
     write(cx, person, Order { target: target(person), evidence, keep: None }, rule).await
@@ -151,30 +149,29 @@ struct Order {
 
 async fn write<R>(cx: &Cx, person: &Person, order: Order, rule: R) -> Result<User>
 where
-    R: FnOnce(User, Credentials, &Scene) -> Result<(User, Credentials)> + Send + 'static,
+    R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send + 'static,
 {
-    let scene = person.visitor.scene(cx);
-    cx.write(move |tx| Box::pin(async move { written(tx, &scene, order, rule).await })).await?
+    let act = person.visitor.act(cx);
+    cx.write(move |tx| Box::pin(async move { written(tx, &act, order, rule).await })).await?
 }
 
 /// A wrong password counts, so the transaction goes through although the answer is a refusal.
-async fn written<R>(tx: &mut Tx, scene: &Scene, order: Order, rule: R) -> Result<Result<User>>
+async fn written<R>(tx: &mut Tx, act: &Act, order: Order, rule: R) -> Result<Result<User>>
 where
-    R: FnOnce(User, Credentials, &Scene) -> Result<(User, Credentials)> + Send,
+    R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send,
 {
-    let act = &scene.act;
     if let Some(evidence) = order.evidence {
         let user = order.target.lock(tx, act).await?;
-        let proof = prove(tx, scene, user, Strategy::Password, None, evidence).await?;
+        let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
         if let Some(refusal) = proof.refusal {
             return Ok(Err(about_current(refusal)));
         }
     }
     let told = |user: User, held| {
         let had_password = user.password.is_some();
-        rule(user, held, scene).map(|(user, held)| (user, held, had_password))
+        rule(user, held, act).map(|(user, held)| (user, held, had_password))
     };
-    let (user, had_password) = with_secrets(tx, scene, &order.target, told).await?;
+    let (user, had_password) = with_secrets(tx, act, &order.target, told).await?;
     match (had_password, user.password.is_some()) {
         (true, true) => notices::password_changed(tx, act, &user).await?,
         (true, false) => notices::password_removed(tx, act, &user).await?,
@@ -183,7 +180,7 @@ where
     if let Some(keep) = &order.keep {
         end_all_of_user(tx, act, &user.id, Some(keep), Status::Revoked).await?;
     }
-    settle::settle(tx, scene, &user).await?;
+    settle::settle(tx, act, &user).await?;
     Ok(Ok(user))
 }
 

@@ -123,23 +123,22 @@ async fn updated(cx: &Cx, person: &Person, id: IdentificationId, wishes: PhoneWi
     if rules::changes_factors(&contacts::find(person, Phone, &id)?, wishes) {
         person.check_reverified(cx.now)?;
     }
-    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let (act, target) = (person.visitor.act(cx), target(person));
     let fresh = backup_codes::fresh(&*cx.app.rng);
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
                 let had_any = user.has_second_factor();
-                let (user, held) =
-                    rules::update_phone(user, held, &id, wishes, &scene.act.settings, scene.act.now)?;
+                let (user, held) = rules::update_phone(user, held, &id, wishes, &act.settings, act.now)?;
                 let (user, held, codes) = match had_any {
                     true => (user, held, None),
-                    false => rules::with_first_codes(user, held, fresh, &scene.act.settings),
+                    false => rules::with_first_codes(user, held, fresh, &act.settings),
                 };
                 Ok((user, held, (had_any, codes)))
             };
-            let (user, (had_any, codes)) = with_secrets(tx, &scene, &target, rule).await?;
-            settle::settle(tx, &scene, &user).await?;
-            settle::tell_of_first_factor(tx, &scene, had_any, &user).await?;
+            let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
+            settle::settle(tx, &act, &user).await?;
+            settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
             Ok((picked(&user, Phone, &id)?, codes))
         })
     });

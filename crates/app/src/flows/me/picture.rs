@@ -46,7 +46,7 @@ async fn put(cx: &Cx, person: &Person, request: Request) -> Result<User> {
         true => encoded(request).await?,
         false => pictures::file(request).await?,
     };
-    pictures::put(cx, person.visitor.scene(cx), target(person), upload).await
+    pictures::put(cx, person.visitor.act(cx), target(person), upload).await
 }
 
 /// Scripts that hold a picture as text send it as the base64 of a data URL, which is a third longer.
@@ -66,7 +66,7 @@ async fn encoded(request: Request) -> Result<Vec<u8>> {
 async fn delete(cx: Cx, person: Person) -> Response {
     let id = person.user.image.as_ref().map(ToString::to_string);
     let outcome = match &id {
-        Some(_) => pictures::take_away(&cx, person.visitor.scene(&cx), target(&person)).await,
+        Some(_) => pictures::take_away(&cx, person.visitor.act(&cx), target(&person)).await,
         None => Err(Error::new(Code::ImageNotFound)),
     };
     let gone = |_| deleted("image", &id.unwrap_or_default());

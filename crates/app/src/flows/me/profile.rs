@@ -12,10 +12,10 @@ use serde_json::{Map, Value};
 
 use super::{DeletedAnswer, UserAnswer, rules, show, target};
 use crate::AppState;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::person::Person;
 use crate::resources::clients::store as clients;
-use crate::resources::users::change::{self, Scene, change};
+use crate::resources::users::change::{self, change};
 use crate::resources::users::credentials::Change;
 use crate::resources::users::input::{Metadata, UpdateUser};
 use crate::resources::users::metadata::{self, Mode};
@@ -84,12 +84,12 @@ async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
     if rules::is_sensitive(&person.user, &input) {
         person.check_reverified(cx.now)?;
     }
-    let (scene, target, id) = (person.visitor.scene(cx), target(person), person.user.id.clone());
+    let (act, target, id) = (person.visitor.act(cx), target(person), person.user.id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let before = target.lock(tx, &scene.act).await?;
-            rules::check_update(&before, &input, &scene.act.settings)?;
-            update::write(tx, scene, id, input, metadata, Change::default()).await
+            let before = target.lock(tx, &act).await?;
+            rules::check_update(&before, &input, &act.settings)?;
+            update::write(tx, act, id, input, metadata, Change::default()).await
         })
     });
     match written.await {
@@ -122,8 +122,8 @@ fn split(input: UpdateMe, version: Version) -> Result<(UpdateUser, Metadata)> {
 
 async fn merge_metadata(cx: Cx, person: Person, Form(input): Form<UpdateMetadata>) -> Response {
     let given = Metadata { unsafe_metadata: Some(input.unsafe_metadata), ..Metadata::default() };
-    let rule = move |user: User, _: &Scene| metadata::apply(user, given, Mode::Merge);
-    let outcome = change(&cx, person.visitor.scene(&cx), target(&person), rule).await;
+    let rule = move |user: User, _: &Act| metadata::apply(user, given, Mode::Merge);
+    let outcome = change(&cx, person.visitor.act(&cx), target(&person), rule).await;
     show(&cx, &person, outcome).await
 }
 

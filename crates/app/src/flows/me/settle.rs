@@ -4,19 +4,18 @@ use latchkey_base::Result;
 use latchkey_base::kinds::SessionId;
 use latchkey_db::Tx;
 
+use crate::cx::Act;
 use crate::resources::messages::notices;
 use crate::resources::sessions::model::Status;
 use crate::resources::sessions::{ending, rules, store};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 
 /// Sessions that only waited for what was just done count from now on. The user must be locked.
-pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
-    let act = &scene.act;
+pub async fn settle(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     let live = store::lock_live_of_user(tx, &act.instance, &user.id, act.now).await?;
     for session in live.into_iter().filter(|session| session.is_live(act.now)) {
         let waiting = session.tasks.len();
-        let session = rules::settle(session, user, &scene.act.settings, act.now);
+        let session = rules::settle(session, user, &act.settings, act.now);
         if session.tasks.len() == waiting {
             continue;
         }
@@ -29,16 +28,15 @@ pub async fn settle(tx: &mut Tx, scene: &Scene, user: &User) -> Result<()> {
 }
 
 /// Tells people who had no second factor that they have one now.
-pub async fn tell_of_first_factor(tx: &mut Tx, scene: &Scene, had_any: bool, user: &User) -> Result<()> {
+pub async fn tell_of_first_factor(tx: &mut Tx, act: &Act, had_any: bool, user: &User) -> Result<()> {
     match !had_any && user.has_second_factor() {
-        true => notices::mfa_enabled(tx, &scene.act, user).await,
+        true => notices::mfa_enabled(tx, act, user).await,
         false => Ok(()),
     }
 }
 
 /// Notes that a second factor was proven in a session. The user must be locked.
-pub async fn second_factor_proven(tx: &mut Tx, scene: &Scene, id: &SessionId) -> Result<()> {
-    let act = &scene.act;
+pub async fn second_factor_proven(tx: &mut Tx, act: &Act, id: &SessionId) -> Result<()> {
     match store::lock(tx, &act.instance, id).await? {
         Some(mut session) => {
             session.second_factor_at = Some(act.now);

@@ -14,11 +14,11 @@ use serde::Deserialize;
 use super::view::{self, TotpView};
 use super::{DeletedAnswer, backup_codes, rules, settle, target};
 use crate::AppState;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::person::Person;
 use crate::frontend::redirects::escape;
 use crate::frontend::reply::Envelope;
-use crate::resources::users::change::{Scene, Target, with_secrets};
+use crate::resources::users::change::{Target, with_secrets};
 use crate::resources::users::credentials::{self, Credentials};
 use crate::resources::users::model::User;
 use crate::resources::users::view::deleted;
@@ -63,16 +63,15 @@ async fn create(cx: Cx, person: Person) -> Response {
 async fn begin(cx: &Cx, person: &Person) -> Result<Vec<u8>> {
     check_enabled(person)?;
     person.check_reverified(cx.now)?;
-    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let (act, target) = (person.visitor.act(cx), target(person));
     let secret = rng::bytes::<SECRET_BYTES>(&*cx.app.rng).to_vec();
     let shared = secret.clone();
-    cx.write(move |tx| Box::pin(async move { keep_pending(tx, &scene, &target, secret).await })).await?;
+    cx.write(move |tx| Box::pin(async move { keep_pending(tx, &act, &target, secret).await })).await?;
     Ok(shared)
 }
 
 /// Nothing about the user changes yet, so nothing is told.
-async fn keep_pending(tx: &mut Tx, scene: &Scene, target: &Target, secret: Vec<u8>) -> Result<()> {
-    let act = &scene.act;
+async fn keep_pending(tx: &mut Tx, act: &Act, target: &Target, secret: Vec<u8>) -> Result<()> {
     let user = target.lock(tx, act).await?;
     if user.totp_enabled {
         return Err(Error::new(Code::TotpAlreadyEnabled));
@@ -93,22 +92,22 @@ async fn attempt(cx: Cx, person: Person, Form(input): Form<AttemptTotp>) -> Resp
 
 async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<String>>> {
     check_enabled(person)?;
-    let (scene, target, session) = (person.visitor.scene(cx), target(person), person.session.id.clone());
+    let (act, target, session) = (person.visitor.act(cx), target(person), person.session.id.clone());
     let fresh = backup_codes::fresh(&*cx.app.rng);
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let now = scene.act.now.seconds();
+            let now = act.now.seconds();
             let rule = |user: User, held: Credentials| {
                 let had_any = user.has_second_factor();
                 let (user, held) = enrolled(user, held, &code, now)?;
-                let (user, held, codes) = rules::with_first_codes(user, held, fresh, &scene.act.settings);
+                let (user, held, codes) = rules::with_first_codes(user, held, fresh, &act.settings);
                 Ok((user, held, (had_any, codes)))
             };
-            let (user, (had_any, codes)) = with_secrets(tx, &scene, &target, rule).await?;
-            settle::settle(tx, &scene, &user).await?;
-            settle::tell_of_first_factor(tx, &scene, had_any, &user).await?;
+            let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
+            settle::settle(tx, &act, &user).await?;
+            settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
             // The code was as good a proof as any later one, and cannot be given again.
-            settle::second_factor_proven(tx, &scene, &session).await?;
+            settle::second_factor_proven(tx, &act, &session).await?;
             Ok(codes)
         })
     });
@@ -137,14 +136,14 @@ async fn delete(cx: Cx, person: Person) -> Response {
 
 async fn remove(cx: &Cx, person: &Person) -> Result<()> {
     person.check_reverified(cx.now)?;
-    let (scene, target) = (person.visitor.scene(cx), target(person));
+    let (act, target) = (person.visitor.act(cx), target(person));
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::without_totp(user, held, &scene.act.settings)?;
+                let (user, held) = rules::without_totp(user, held, &act.settings)?;
                 Ok((user, held, ()))
             };
-            with_secrets(tx, &scene, &target, rule).await
+            with_secrets(tx, &act, &target, rule).await
         })
     });
     written.await?;

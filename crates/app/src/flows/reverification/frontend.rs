@@ -13,7 +13,7 @@ use serde::Deserialize;
 use super::steps::{self, Place, Step, Turn};
 use super::view::{self, ReverificationView};
 use crate::AppState;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::flows::factors::evidence::{Shown, examine};
 use crate::flows::sign_in::input::{
     AttemptFirstFactor, AttemptSecondFactor, PrepareFirstFactor, PrepareSecondFactor,
@@ -24,7 +24,6 @@ use crate::frontend::reply::Envelope;
 use crate::frontend::visitor::Visitor;
 use crate::resources::sessions::model::Level;
 use crate::resources::sessions::store;
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::Strategy;
 
 type Wrapped<'a> = Envelope<'a, ReverificationView<'a>>;
@@ -85,8 +84,8 @@ async fn start(
     Path(id): Path<SessionId>,
     Form(input): Form<StartReverification>,
 ) -> Response {
-    let outcome = run(&cx, &visitor, id, move |tx, scene, place| {
-        Box::pin(async move { steps::start(tx, &scene, &place, input.level).await })
+    let outcome = run(&cx, &visitor, id, move |tx, act, place| {
+        Box::pin(async move { steps::start(tx, &act, &place, input.level).await })
     });
     let outcome = outcome.await;
     answer(&cx, &visitor, outcome).await
@@ -127,8 +126,8 @@ async fn prepare(
     strategy: Option<Strategy>,
     named: Option<String>,
 ) -> Result<Step> {
-    let prepared = run(cx, visitor, id, move |tx, scene, place| {
-        Box::pin(async move { steps::prepare(tx, &scene, &place, turn, strategy, named).await })
+    let prepared = run(cx, visitor, id, move |tx, act, place| {
+        Box::pin(async move { steps::prepare(tx, &act, &place, turn, strategy, named).await })
     });
     prepared.await
 }
@@ -175,19 +174,19 @@ async fn attempt(cx: &Cx, visitor: &Visitor, id: SessionId, turn: Turn, shown: S
     let (_, user) = mine.ok_or_else(|| Error::not_found("session", &id))?;
     let strategy = shown.strategy;
     let evidence = examine(cx, Some(&user), shown).await?;
-    let tried = run(cx, visitor, id, move |tx, scene, place| {
-        Box::pin(async move { steps::attempt(tx, &scene, &place, turn, strategy, evidence).await })
+    let tried = run(cx, visitor, id, move |tx, act, place| {
+        Box::pin(async move { steps::attempt(tx, &act, &place, turn, strategy, evidence).await })
     });
     tried.await
 }
 
 async fn run<S>(cx: &Cx, visitor: &Visitor, session: SessionId, step: S) -> Result<Step>
 where
-    S: for<'a> FnOnce(&'a mut Tx, Scene, Place) -> Body<'a, Step> + Send + 'static,
+    S: for<'a> FnOnce(&'a mut Tx, Act, Place) -> Body<'a, Step> + Send + 'static,
 {
     let place = Place { session, client: visitor.known()?.id.clone() };
-    let scene = visitor.scene(cx);
-    cx.write(move |tx| step(tx, scene, place)).await
+    let act = visitor.act(cx);
+    cx.write(move |tx| step(tx, act, place)).await
 }
 
 async fn answer(cx: &Cx, visitor: &Visitor, outcome: Result<Step>) -> Response {

@@ -5,6 +5,7 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 
 use super::rules;
+use crate::cx::Act;
 use crate::flows::factors::evidence::Evidence;
 use crate::flows::factors::proof::prove;
 use crate::flows::factors::rules::choose;
@@ -12,7 +13,6 @@ use crate::flows::factors::sending::{Sending, send};
 use crate::resources::factors::model::Factor;
 use crate::resources::sessions::model::{Level, ReverificationStatus, Session};
 use crate::resources::sessions::store;
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::{Strategy, User};
 use crate::resources::users::store as users;
 
@@ -52,10 +52,10 @@ impl Turn {
         }
     }
 
-    fn factors(self, user: &User, scene: &Scene) -> Vec<Factor> {
+    fn factors(self, user: &User, act: &Act) -> Vec<Factor> {
         match self {
-            Turn::First => rules::first_factors(user, &scene.act.settings),
-            Turn::Second => rules::second_factors(user, &scene.act.settings),
+            Turn::First => rules::first_factors(user, &act.settings),
+            Turn::Second => rules::second_factors(user, &act.settings),
         }
     }
 
@@ -69,9 +69,9 @@ impl Turn {
 }
 
 /// Begins.
-pub async fn start(tx: &mut Tx, scene: &Scene, place: &Place, level: Level) -> Result<Step> {
-    let (session, user) = lock(tx, scene, place).await?;
-    let session = rules::start(session, level, &user, &scene.act.settings);
+pub async fn start(tx: &mut Tx, act: &Act, place: &Place, level: Level) -> Result<Step> {
+    let (session, user) = lock(tx, act, place).await?;
+    let session = rules::start(session, level, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(Step { session, user, refusal: None })
 }
@@ -79,26 +79,26 @@ pub async fn start(tx: &mut Tx, scene: &Scene, place: &Place, level: Level) -> R
 /// Sends the code of a factor.
 pub async fn prepare(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     place: &Place,
     turn: Turn,
     strategy: Option<Strategy>,
     named: Option<String>,
 ) -> Result<Step> {
-    let (session, user) = lock(tx, scene, place).await?;
+    let (session, user) = lock(tx, act, place).await?;
     let under_way = rules::expected(&session, turn.status())?;
-    let offered = turn.factors(&user, scene);
+    let offered = turn.factors(&user, act);
     let first_sent =
         || offered.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
     let strategy = strategy.or_else(first_sent).ok_or_else(|| Error::new(turn.missing()))?;
     let is_default =
         |factor: &Factor| factor.recipient.as_ref().is_some_and(|recipient| recipient.is_default);
     let factor = choose(&offered, strategy, named.as_deref(), is_default, turn.missing())?;
-    let previous = rules::last_sent(under_way, factor, scene.act.now);
+    let previous = rules::last_sent(under_way, factor, act.now);
     let sending =
         Sending { factor, user: Some(&user), locale: None, previous, link: None, is_delivered: true };
-    let challenge = send(tx, &scene.act, sending).await?;
-    let session = rules::asked(session, challenge, scene.act.now);
+    let challenge = send(tx, act, sending).await?;
+    let session = rules::asked(session, challenge, act.now);
     store::save(tx, &session).await?;
     Ok(Step { session, user, refusal: None })
 }
@@ -106,13 +106,13 @@ pub async fn prepare(
 /// Tries a factor.
 pub async fn attempt(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     place: &Place,
     turn: Turn,
     strategy: Strategy,
     evidence: Evidence,
 ) -> Result<Step> {
-    let (session, user) = lock(tx, scene, place).await?;
+    let (session, user) = lock(tx, act, place).await?;
     let under_way = rules::expected(&session, turn.status())?;
     let challenge = match turn {
         Turn::First => under_way.first_factor.clone(),
@@ -121,15 +121,14 @@ pub async fn attempt(
     let sent = challenge.as_ref().filter(|sent| sent.strategy == strategy);
     let sent_to = sent.and_then(|sent| sent.identification.as_ref()).map(|id| id.as_str());
     // The user must have the factor still, also where a code was sent.
-    choose(&turn.factors(&user, scene), strategy, sent_to, |_| false, turn.missing())?;
-    let proof = prove(tx, scene, user, strategy, challenge.as_ref(), evidence).await?;
+    choose(&turn.factors(&user, act), strategy, sent_to, |_| false, turn.missing())?;
+    let proof = prove(tx, act, user, strategy, challenge.as_ref(), evidence).await?;
     let session = rules::noted(session, proof.challenge);
     store::save(tx, &session).await?;
     Ok(Step { session, user: proof.user, refusal: proof.refusal })
 }
 
-async fn lock(tx: &mut Tx, scene: &Scene, place: &Place) -> Result<(Session, User)> {
-    let act = &scene.act;
+async fn lock(tx: &mut Tx, act: &Act, place: &Place) -> Result<(Session, User)> {
     let unknown = || Error::not_found("session", &place.session);
     let found = store::find(tx, &act.instance, &place.session).await?.ok_or_else(unknown)?;
     let user = users::lock(tx, &act.instance, &found.user).await?.ok_or_else(unknown)?;

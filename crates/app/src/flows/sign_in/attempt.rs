@@ -9,7 +9,7 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 
 use super::rules;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::client::lens;
 use crate::frontend::site::Site;
 use crate::frontend::visitor::{Hold, Visitor};
@@ -17,7 +17,6 @@ use crate::resources::clients::model::Client;
 use crate::resources::sign_ins::model::SignIn;
 use crate::resources::sign_ins::store;
 use crate::resources::sign_ins::view::{self, SignInView};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 use crate::settings::Settings;
@@ -28,7 +27,7 @@ pub struct Stage {
     /// The instance, as seen from outside.
     pub site: Arc<Site>,
     /// Who does it when.
-    pub scene: Scene,
+    pub act: Act,
     /// The client that asks.
     pub hold: Hold,
 }
@@ -36,12 +35,12 @@ pub struct Stage {
 impl Stage {
     /// The stage of a request.
     pub fn new(cx: &Cx, visitor: &Visitor) -> Stage {
-        Stage { site: visitor.site.clone(), scene: visitor.scene(cx), hold: visitor.hold() }
+        Stage { site: visitor.site.clone(), act: visitor.act(cx), hold: visitor.hold() }
     }
 
     /// The instance's settings.
     pub fn settings(&self) -> &Settings {
-        &self.scene.act.settings
+        &self.act.settings
     }
 
     /// Whether answers must not tell who has an account.
@@ -77,7 +76,7 @@ pub async fn lock(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Attempt> 
 
 /// The attempt of a client that is locked already.
 pub async fn of_client(tx: &mut Tx, stage: &Stage, client: Client, id: &SignInId) -> Result<Attempt> {
-    let act = &stage.scene.act;
+    let act = &stage.act;
     let found = store::lock_of_client(tx, &act.instance, &client.id, id).await?;
     let sign_in = found.filter(|sign_in| !sign_in.is_over(act.now));
     let sign_in = sign_in.ok_or_else(|| Error::not_found("sign-in", id))?;

@@ -56,7 +56,7 @@ async fn create(
     locale: Option<String>,
     evidence: Option<Evidence>,
 ) -> Result<Attempt> {
-    let act = &stage.scene.act;
+    let act = &stage.act;
     let Held { client, secret } = stage.hold.lock(tx, act).await?;
     let earlier = client.sign_in.clone();
     let sign_in = SignIn::new(&act.instance, &client.id, locale, act.now, &*act.rng);
@@ -93,7 +93,7 @@ async fn identify(
     who: &Identify,
     present: &[Session],
 ) -> Result<Attempt> {
-    let (act, settings) = (&stage.scene.act, stage.settings());
+    let (act, settings) = (&stage.act, stage.settings());
     rules::check_free(present, None, settings)?;
     let kind = index_name(who.named_by);
     let found = users::lock_by_identifier(tx, &act.instance, kind, &who.identifier).await?;
@@ -150,7 +150,7 @@ async fn by_ticket(
     ticket: &Secret,
     present: &[Session],
 ) -> Result<Attempt> {
-    let act = &stage.scene.act;
+    let act = &stage.act;
     let redeemed = tickets::redeem(tx, act, ticket.expose()).await?;
     let user = redeemed.user;
     match redeemed.actor.is_some() {

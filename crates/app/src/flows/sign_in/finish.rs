@@ -26,7 +26,7 @@ pub async fn after_first(
 ) -> Result<Attempt> {
     let is_password_new = new_password.is_some();
     let user = match new_password {
-        Some(change) => password::set(tx, &stage.scene, user, change).await?,
+        Some(change) => password::set(tx, &stage.act, user, change).await?,
         None => user,
     };
     let step = rules::after_first(&attempt.sign_in, &user, strategy, is_password_new, stage.settings());
@@ -42,7 +42,7 @@ pub async fn after_first(
 
 /// Opens the session of an attempt in which all that is asked for was proven.
 pub async fn complete(tx: &mut Tx, stage: &Stage, attempt: Attempt, user: User) -> Result<Attempt> {
-    check_open(&user, stage.scene.act.now)?;
+    check_open(&user, stage.act.now)?;
     let present = present(tx, stage, &attempt.client).await?;
     rules::check_free(&present, Some(&user.id), stage.settings())?;
     let second_factor = attempt.sign_in.second_factor.is_some();
@@ -58,17 +58,17 @@ pub async fn open(
     user: User,
     entry: Entry,
 ) -> Result<Attempt> {
-    let (scene, client) = (&stage.scene, attempt.client);
+    let (act, client) = (&stage.act, attempt.client);
     let strategy = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy.name());
     let (client, session, user, secret) = match attempt.is_elsewhere {
         true => {
             let Begun { client, session, user } =
-                enter::begin(tx, scene, client, user, entry, strategy).await?;
+                enter::begin(tx, act, client, user, entry, strategy).await?;
             (client, session, user, None)
         }
         false => {
             let Opened { client, session, user, secret } =
-                enter::open(tx, scene, &stage.hold, client, user, entry, strategy).await?;
+                enter::open(tx, act, &stage.hold, client, user, entry, strategy).await?;
             (client, session, user, Some(secret))
         }
     };
@@ -79,7 +79,7 @@ pub async fn open(
 
 /// Who is signed in on a client.
 pub async fn present(tx: &mut Tx, stage: &Stage, client: &Client) -> Result<Vec<Session>> {
-    let act = &stage.scene.act;
+    let act = &stage.act;
     let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
     Ok(live.into_iter().map(|(session, _)| session).collect())
 }

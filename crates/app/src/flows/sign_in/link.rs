@@ -89,9 +89,9 @@ impl Told {
 
 impl Opening {
     async fn open(self, tx: &mut Tx) -> Result<Told> {
-        let (stage, now) = (&self.stage, self.stage.scene.act.now);
+        let (stage, now) = (&self.stage, self.stage.act.now);
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
-        let client = clients::lock(tx, &stage.scene.act.instance, &self.client).await?.ok_or_else(invalid)?;
+        let client = clients::lock(tx, &stage.act.instance, &self.client).await?.ok_or_else(invalid)?;
         let mut attempt = attempt::of_client(tx, stage, client, &self.id).await?;
         attempt.is_elsewhere = self.from.as_ref() != Some(&self.client);
         let (slot, challenge) = slot(&attempt.sign_in, self.token.expose()).ok_or_else(invalid)?;
@@ -125,7 +125,7 @@ impl Opening {
         if !is_due {
             return Err(Error::new(Code::ClientStateInvalid));
         }
-        let user = verified(tx, &stage.scene, user, &met).await?;
+        let user = verified(tx, &stage.act, user, &met).await?;
         let attempt = match slot {
             Slot::First => {
                 steps::check_first(stage, &attempt.sign_in, &user, Strategy::EmailLink, Some(&met))?;

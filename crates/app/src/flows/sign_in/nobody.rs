@@ -26,7 +26,7 @@ pub fn try_first(
     strategy: Strategy,
     evidence: Evidence,
 ) -> Result<Attempt> {
-    let act = &stage.scene.act;
+    let act = &stage.act;
     let previous = attempt.sign_in.first_factor.as_ref();
     let (challenge, refusal) = match evidence {
         Evidence::Password { .. } => (factors::missed(previous, strategy, act.now), rules::wrong_password()),

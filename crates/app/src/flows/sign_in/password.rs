@@ -7,13 +7,12 @@ use latchkey_db::Tx;
 
 use super::attempt::{self, Attempt, Stage};
 use super::{finish, rules};
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::visitor::Visitor;
 use crate::resources::messages::notices;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::Status;
 use crate::resources::sign_ins::store;
-use crate::resources::users::change::Scene;
 use crate::resources::users::create::identifiers;
 use crate::resources::users::credentials::{self, Change, Given};
 use crate::resources::users::factors::password_fits;
@@ -57,13 +56,12 @@ pub async fn is_current(cx: &Cx, user: &User, password: &Secret) -> Result<bool>
 }
 
 /// Gives a user, who must be locked, a new password.
-pub async fn set(tx: &mut Tx, scene: &Scene, user: User, change: Change) -> Result<User> {
-    let act = &scene.act;
+pub async fn set(tx: &mut Tx, act: &Act, user: User, change: Change) -> Result<User> {
     let after = change.mark(user.clone(), act.now);
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     let (sql, params) = credentials::save(&act.instance, &user.id, &change.apply(held), &act.master)?;
     tx.run(&[sql], &params).await?;
-    let user = scene.save_with_secrets(tx, &user, after).await?;
+    let user = act.save_user_with_secrets(tx, &user, after).await?;
     notices::password_changed(tx, act, &user).await?;
     Ok(user)
 }
@@ -80,7 +78,7 @@ pub async fn reset(
     rules::expects_new_password(&attempt.sign_in)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     if is_sign_out {
-        ending::end_all_of_user(tx, &stage.scene.act, &user.id, None, Status::Revoked).await?;
+        ending::end_all_of_user(tx, &stage.act, &user.id, None, Status::Revoked).await?;
     }
     let proven = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy);
     let strategy = proven.unwrap_or(Strategy::ResetPasswordEmailCode);

@@ -33,7 +33,7 @@ pub struct Wish {
 /// Sends the code or link of a first factor.
 pub async fn prepare_first(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) -> Result<Attempt> {
     let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_first_factor(&attempt.sign_in, stage.scene.act.now)?;
+    rules::expects_first_factor(&attempt.sign_in, stage.act.now)?;
     let strategy = wish.strategy.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
     let sent = send_first(tx, &stage, &attempt, strategy, wish).await?;
     attempt.sign_in.first_factor = Some(sent);
@@ -104,7 +104,7 @@ async fn send_factor(
         _ => None,
     };
     let (user, locale) = (attempt.user.as_ref(), attempt.sign_in.locale.as_deref());
-    send(tx, &stage.scene.act, Sending { factor, user, locale, previous, link, is_delivered }).await
+    send(tx, &stage.act, Sending { factor, user, locale, previous, link, is_delivered }).await
 }
 
 /// Tries a first factor.
@@ -116,7 +116,7 @@ pub async fn attempt_first(
     evidence: Evidence,
 ) -> Result<Attempt> {
     let attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_first_factor(&attempt.sign_in, stage.scene.act.now)?;
+    rules::expects_first_factor(&attempt.sign_in, stage.act.now)?;
     let attempt = try_first(tx, &stage, attempt, strategy, evidence).await?;
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
@@ -144,7 +144,7 @@ pub async fn try_first(
         Err(_) if stage.is_guarded() => return nobody::try_first(stage, attempt, strategy, evidence),
         Err(error) => return Err(error),
     }
-    let proof = prove(tx, &stage.scene, user, strategy, challenge.as_ref(), evidence).await?;
+    let proof = prove(tx, &stage.act, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.first_factor = Some(proof.challenge);
     match proof.refusal {
         Some(refusal) => {
@@ -182,7 +182,7 @@ fn check_offered(
 /// Sends the code or link of a second factor.
 pub async fn prepare_second(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) -> Result<Attempt> {
     let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_second_factor(&attempt.sign_in, stage.scene.act.now)?;
+    rules::expects_second_factor(&attempt.sign_in, stage.act.now)?;
     let user = attempt.user.as_ref().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let all = second_factors(user, &attempt.sign_in, stage.settings());
     let first_sent = || all.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
@@ -219,12 +219,12 @@ pub async fn attempt_second(
     evidence: Evidence,
 ) -> Result<Attempt> {
     let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_second_factor(&attempt.sign_in, stage.scene.act.now)?;
+    rules::expects_second_factor(&attempt.sign_in, stage.act.now)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let challenge = attempt.sign_in.second_factor.clone();
     let offered = second_factors(&user, &attempt.sign_in, stage.settings());
     check_offered(&offered, strategy, challenge.as_ref(), NO_SECOND)?;
-    let proof = prove(tx, &stage.scene, user, strategy, challenge.as_ref(), evidence).await?;
+    let proof = prove(tx, &stage.act, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.second_factor = Some(proof.challenge);
     attempt.refusal = proof.refusal;
     let attempt = match attempt.refusal.is_some() {

@@ -7,6 +7,7 @@ use latchkey_db::Tx;
 
 use super::rules;
 use super::step::Step;
+use crate::cx::Act;
 use crate::events::Event;
 use crate::flows::enter::{self, Begun, Opened};
 use crate::frontend::visitor::Hold;
@@ -15,7 +16,6 @@ use crate::resources::identifications::rules::taken_problem;
 use crate::resources::sessions::rules::Entry;
 use crate::resources::sign_ups::model::{Created, Password, SignUp};
 use crate::resources::sign_ups::store;
-use crate::resources::users::change::Scene;
 use crate::resources::users::create;
 use crate::resources::users::credentials::{Credentials, StoredPassword};
 use crate::resources::users::model::User;
@@ -26,13 +26,12 @@ use crate::resources::users::store as users;
 /// gets a new secret. Whoever was faster with one of the identifiers keeps it.
 pub async fn complete(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     hold: Option<&Hold>,
     client: Client,
     mut sign_up: SignUp,
 ) -> Result<Step> {
-    let act = &scene.act;
-    let on = Setting { instance: &act.instance, settings: &scene.act.settings, now: act.now, rng: &*act.rng };
+    let on = Setting { instance: &act.instance, settings: &act.settings, now: act.now, rng: &*act.rng };
     let user = match rules::user(&sign_up, on) {
         Ok(user) => user,
         // What was proven stays so; what does not fit the settings any more can still be changed.
@@ -42,10 +41,10 @@ pub async fn complete(
     if let Err(error) = Error::collect(taken) {
         return Ok(Step { client, secret: None, sign_up, refusal: Some(error) });
     }
-    tx.run_many(create::statements(&scene.act, &user, credentials(&sign_up))?).await?;
-    scene.emit(tx, Event::UserCreated, &user)?;
+    tx.run_many(create::statements(act, &user, credentials(&sign_up))?).await?;
+    act.emit_user(tx, Event::UserCreated, &user)?;
     let entry = Entry { first_factor: true, ..Entry::default() };
-    let (client, session, secret) = enter(tx, scene, hold, client, user.clone(), entry).await?;
+    let (client, session, secret) = enter(tx, act, hold, client, user.clone(), entry).await?;
     sign_up.created = Some(Created { user: user.id, session });
     sign_up.password = sign_up.password.map(|_| Password::Moved);
     store::save(tx, &sign_up).await?;
@@ -56,7 +55,7 @@ pub async fn complete(
 /// next time.
 async fn enter(
     tx: &mut Tx,
-    scene: &Scene,
+    act: &Act,
     hold: Option<&Hold>,
     client: Client,
     user: User,
@@ -65,11 +64,11 @@ async fn enter(
     match hold {
         Some(hold) => {
             let Opened { client, session, secret, .. } =
-                enter::open(tx, scene, hold, client, user, entry, None).await?;
+                enter::open(tx, act, hold, client, user, entry, None).await?;
             Ok((client, session.id, Some(secret)))
         }
         None => {
-            let Begun { client, session, .. } = enter::begin(tx, scene, client, user, entry, None).await?;
+            let Begun { client, session, .. } = enter::begin(tx, act, client, user, entry, None).await?;
             Ok((client, session.id, None))
         }
     }

@@ -138,7 +138,7 @@ async fn answer(cx: &Cx, visitor: &mut Visitor, step: Result<Step>) -> Response 
 }
 
 fn stage(cx: &Cx, visitor: &Visitor) -> Stage {
-    Stage { scene: visitor.scene(cx), hold: visitor.hold() }
+    Stage { act: visitor.act(cx), hold: visitor.hold() }
 }
 
 /// The attempt of the client that asks; one of another client is not there.

@@ -8,7 +8,7 @@ use latchkey_db::Tx;
 
 use super::step::{Step, twice};
 use super::{complete, rules};
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::flows::verify::Verified;
 use crate::frontend::visitor::{Hold, Visitor};
 use crate::resources::challenges::model::{Challenge, State};
@@ -18,14 +18,13 @@ use crate::resources::clients::store as clients;
 use crate::resources::sign_ups::fields;
 use crate::resources::sign_ups::model::{SignUp, Status};
 use crate::resources::sign_ups::store;
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::Strategy;
 
 /// Takes the token of a link, which begins with the id of the attempt. A token that is not the right one is
 /// an error, because nobody knows where to send the browser.
 pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignUpId, token: &str) -> Result<Verified> {
     let opening = Opening {
-        scene: visitor.scene(cx),
+        act: visitor.act(cx),
         hold: visitor.hold(),
         client: visitor.client.as_ref().map(|client| client.id.clone()),
         id,
@@ -41,7 +40,7 @@ pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignUpId, token: 
 /// A link that is being opened.
 #[derive(Clone)]
 struct Opening {
-    scene: Scene,
+    act: Act,
     hold: Hold,
     client: Option<ClientId>,
     id: SignUpId,
@@ -53,7 +52,7 @@ type Outcome = (Verified, Option<(Client, Option<Secret>)>);
 
 impl Opening {
     async fn open(self, tx: &mut Tx) -> Result<Outcome> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
         let found = store::find(tx, &act.instance, &self.id).await?.ok_or_else(invalid)?;
         let client = clients::lock(tx, &act.instance, &found.client).await?.ok_or_else(invalid)?;
@@ -81,7 +80,7 @@ impl Opening {
     /// The challenge once it is met, or what to tell instead. Guesses are not counted: the secret is too long
     /// for them, and whoever knows the id could make the link of somebody else fail.
     fn tried(&self, challenge: Challenge, is_same: bool) -> Result<Result<Challenge, &'static str>> {
-        let (scene, now) = (&self.scene, self.scene.act.now);
+        let (act, now) = (&self.act, self.act.now);
         let state = challenge.state(now);
         let Attempt { challenge, refusal } = attempt_link(challenge, self.token.expose(), now);
         match (state, refusal) {
@@ -89,7 +88,7 @@ impl Opening {
                 Err(Error::new(Code::VerificationLinkTokenInvalid))
             }
             (State::Unverified, None)
-                if scene.act.settings.attack_protection.email_link_require_same_client && !is_same =>
+                if act.settings.attack_protection.email_link_require_same_client && !is_same =>
             {
                 Ok(Err("client_mismatch"))
             }
@@ -102,7 +101,7 @@ impl Opening {
     }
 
     async fn conclude(&self, tx: &mut Tx, is_same: bool, client: Client, sign_up: SignUp) -> Result<Step> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let settings = &act.settings;
         store::save(tx, &sign_up).await?;
         let is_open = sign_up.status(act.now) == Status::MissingRequirements
@@ -110,7 +109,7 @@ impl Opening {
         match is_open && fields::progress(&sign_up, settings).is_complete() {
             true => {
                 let hold = is_same.then_some(&self.hold);
-                complete::complete(tx, &self.scene, hold, client, sign_up).await
+                complete::complete(tx, &self.act, hold, client, sign_up).await
             }
             false => Ok(Step { client, secret: None, sign_up, refusal: None }),
         }

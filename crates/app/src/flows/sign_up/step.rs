@@ -8,7 +8,7 @@ use latchkey_db::{Body, Tx, unique_violation};
 
 use super::input::SignUpForm;
 use super::{complete, rules, tickets, transfer};
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::visitor::{Held, Hold};
 use crate::resources::challenges::rules::{Attempt, attempt_code};
 use crate::resources::clients::model::Client;
@@ -20,7 +20,6 @@ use crate::resources::sessions::store as sessions;
 use crate::resources::sign_ups::fields;
 use crate::resources::sign_ups::model::{Password, SignUp};
 use crate::resources::sign_ups::{rules as attempts, store};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::Strategy;
 use crate::resources::users::store as users;
 
@@ -28,7 +27,7 @@ use crate::resources::users::store as users;
 #[derive(Clone)]
 pub struct Stage {
     /// Who does it when, and by which settings.
-    pub scene: Scene,
+    pub act: Act,
     /// The client that asks.
     pub hold: Hold,
 }
@@ -82,7 +81,7 @@ fn explained(error: Error) -> Error {
 impl Stage {
     /// Begins an attempt, which takes the place of the one under way on the client.
     pub async fn create(self, tx: &mut Tx, wanted: Wanted) -> Result<Step> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let Held { client, secret } = self.hold.lock(tx, act).await?;
         self.check_nobody_is_here(tx, &client).await?;
         let sign_up = SignUp::new(&act.instance, &client.id, act.now, &*act.rng);
@@ -103,7 +102,7 @@ impl Stage {
     /// Changes what is known of the person.
     pub async fn update(self, tx: &mut Tx, id: SignUpId, wanted: Wanted) -> Result<Step> {
         let (client, sign_up) = self.lock(tx, &id).await?;
-        let sign_up = attempts::open(sign_up, self.scene.act.now)?;
+        let sign_up = attempts::open(sign_up, self.act.now)?;
         let sign_up = self.filled(tx, sign_up, wanted).await?;
         store::save(tx, &sign_up).await?;
         self.conclude(tx, client, sign_up).await
@@ -118,8 +117,8 @@ impl Stage {
         redirect_url: Option<String>,
     ) -> Result<Step> {
         let (client, sign_up) = self.lock(tx, &id).await?;
-        let mut sign_up = attempts::open(sign_up, self.scene.act.now)?;
-        rules::admit(&self.scene.act.settings, sign_up.is_invited)?;
+        let mut sign_up = attempts::open(sign_up, self.act.now)?;
+        rules::admit(&self.act.settings, sign_up.is_invited)?;
         self.send(tx, &mut sign_up, strategy, redirect_url).await?;
         store::save(tx, &sign_up).await?;
         Ok(Step { client, secret: None, sign_up, refusal: None })
@@ -127,7 +126,7 @@ impl Stage {
 
     /// Tries a code.
     pub async fn attempt(self, tx: &mut Tx, id: SignUpId, strategy: Strategy, code: Secret) -> Result<Step> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let (client, mut sign_up) = self.lock(tx, &id).await?;
         let kind = rules::proves(strategy);
         let claimed = sign_up.claimed_mut(kind).as_mut();
@@ -142,7 +141,7 @@ impl Stage {
         claimed.verification = Some(challenge);
         if refusal.is_none() {
             sign_up = attempts::open(sign_up, act.now)?;
-            rules::admit(&self.scene.act.settings, sign_up.is_invited)?;
+            rules::admit(&self.act.settings, sign_up.is_invited)?;
         }
         store::save(tx, &sign_up).await?;
         // Whoever has proven that the address is theirs may know that it has an account already.
@@ -158,8 +157,8 @@ impl Stage {
 
     /// Makes the user and the session if nothing is left to ask for. The attempt is saved already.
     async fn conclude(&self, tx: &mut Tx, client: Client, sign_up: SignUp) -> Result<Step> {
-        match fields::progress(&sign_up, &self.scene.act.settings).is_complete() {
-            true => complete::complete(tx, &self.scene, Some(&self.hold), client, sign_up).await,
+        match fields::progress(&sign_up, &self.act.settings).is_complete() {
+            true => complete::complete(tx, &self.act, Some(&self.hold), client, sign_up).await,
             false => Ok(Step { client, secret: None, sign_up, refusal: None }),
         }
     }
@@ -167,14 +166,14 @@ impl Stage {
     /// The attempt of the client that asks; one of another client is not there.
     async fn lock(&self, tx: &mut Tx, id: &SignUpId) -> Result<(Client, SignUp)> {
         let client = self.hold.lock_known(tx).await?;
-        let found = store::lock(tx, &self.scene.act.instance, id).await?;
+        let found = store::lock(tx, &self.act.instance, id).await?;
         let mine = found.filter(|sign_up| sign_up.client == client.id);
         Ok((client, mine.ok_or_else(|| Error::not_found("sign-up", id))?))
     }
 
     /// The attempt with what a form says; a code or link is on its way if the form asks for it.
     async fn filled(&self, tx: &mut Tx, sign_up: SignUp, wanted: Wanted) -> Result<SignUp> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let settings = &act.settings;
         let sign_up = match wanted.form.ticket.as_deref().filter(|ticket| !ticket.is_empty()) {
             Some(ticket) => tickets::admit(tx, act, sign_up, ticket).await?,
@@ -199,7 +198,7 @@ impl Stage {
     /// Which identifiers somebody else has, as far as that may be told.
     async fn taken(&self, tx: &mut Tx, sign_up: &SignUp) -> Result<Vec<Problem>> {
         let mut problems = Vec::new();
-        for (param, value) in rules::tellable(sign_up, &self.scene.act.settings) {
+        for (param, value) in rules::tellable(sign_up, &self.act.settings) {
             if users::is_held(tx, &sign_up.instance, param, &value).await? {
                 problems.push(taken_problem(param));
             }
@@ -214,7 +213,7 @@ impl Stage {
         strategy: Strategy,
         redirect_url: Option<String>,
     ) -> Result<()> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let prepared = rules::prepare(act, sign_up, strategy, redirect_url, &act.settings)?;
         let kind = rules::proves(strategy);
         let to = sign_up.claimed(kind).map(|claimed| claimed.value.as_str()).unwrap_or_default();
@@ -235,7 +234,7 @@ impl Stage {
 
     /// Where a browser holds one session at a time, whoever is signed in cannot sign up.
     async fn check_nobody_is_here(&self, tx: &mut Tx, client: &Client) -> Result<()> {
-        let act = &self.scene.act;
+        let act = &self.act;
         let settings = &act.settings;
         let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
         match live.iter().any(|(session, _)| session.actor.is_some()) {

@@ -16,7 +16,6 @@ use crate::resources::identifications::input::{
 };
 use crate::resources::identifications::rules::Wishes;
 use crate::resources::identifications::view::{self, CodeView, EmailAddressView};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::Kind::Email;
 use crate::resources::users::view::{DeletedView, deleted};
 
@@ -81,7 +80,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateEmailAddress>)
         value: input.email_address,
     };
     cx.reply(&view::email_address(
-        &handlers::add(&cx, Scene::new(&cx, &key), Email, new, |_, _| Ok(())).await?,
+        &handlers::add(&cx, cx.act(&key), Email, new, |_, _| Ok(())).await?,
         cx.now,
     ))
 }

@@ -16,7 +16,7 @@ use crate::limits::PHONE_CODE_PAUSE_MS;
 use crate::resources::messages::notices::primary_address_changed;
 use crate::resources::messages::rules as messages;
 use crate::resources::messages::sending;
-use crate::resources::users::change::{Scene, Target, change};
+use crate::resources::users::change::{Target, change};
 use crate::resources::users::model::{Contact, Kind, User, Verification};
 use crate::resources::users::rules::disabled;
 use crate::resources::users::store as users;
@@ -44,24 +44,24 @@ pub struct New {
 }
 
 /// Adds an address or number to a user, if `check` lets them have another.
-pub async fn add<C>(cx: &Cx, scene: Scene, kind: Kind, new: New, check: C) -> Result<Contact>
+pub async fn add<C>(cx: &Cx, act: Act, kind: Kind, new: New, check: C) -> Result<Contact>
 where
     C: FnOnce(&User, &Settings) -> Result<()> + Send + 'static,
 {
     let user_id: UserId = Id::parse(&new.user_id).ok_or_else(|| Error::not_found("user", &new.user_id))?;
-    check_enabled(&scene.act.settings, kind)?;
+    check_enabled(&act.settings, kind)?;
     let value = rules::checked(kind, &new.value)?;
     let added = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let before = Target::User(user_id).lock(tx, act).await?;
-            check(&before, &scene.act.settings)?;
+            check(&before, &act.settings)?;
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::add(before.clone(), kind, value, new.wishes, act.now, &*act.rng)?;
             if new.notify {
                 primary_address_changed(tx, act, &before, &after).await?;
             }
-            let user = scene.save(tx, &before, after).await?;
+            let user = act.save_user(tx, &before, after).await?;
             picked(&user, kind, &id)
         })
     });
@@ -77,17 +77,17 @@ pub async fn update(
     wishes: Wishes,
     notify: bool,
 ) -> Result<Contact> {
-    let scene = Scene::new(cx, key);
+    let act = cx.act(key);
     let changed = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let before = Target::Identification(kind, id.clone()).lock(tx, act).await?;
             let unverified = Code::IdentificationUpdateSecondFactorUnverified;
             let after = rules::update(before.clone(), kind, &id, wishes, act.now, unverified)?;
             if notify {
                 primary_address_changed(tx, act, &before, &after).await?;
             }
-            let user = scene.save(tx, &before, after).await?;
+            let user = act.save_user(tx, &before, after).await?;
             picked(&user, kind, &id)
         })
     });
@@ -97,8 +97,8 @@ pub async fn update(
 /// Takes an address or number away.
 pub async fn remove(cx: &Cx, key: &SecretKey, kind: Kind, id: IdentificationId) -> Result<()> {
     let target = Target::Identification(kind, id.clone());
-    let rule = move |user, scene: &Scene| rules::remove(user, kind, &id, &scene.act.settings);
-    change(cx, Scene::new(cx, key), target, rule).await?;
+    let rule = move |user, act: &Act| rules::remove(user, kind, &id, &act.settings);
+    change(cx, cx.act(key), target, rule).await?;
     Ok(())
 }
 
@@ -114,17 +114,17 @@ pub async fn replace(
 ) -> Result<Contact> {
     check_enabled(&key.settings, kind)?;
     let value = rules::checked(kind, value)?;
-    let scene = Scene::new(cx, key);
+    let act = cx.act(key);
     let replaced = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let before = Target::User(user_id).lock(tx, act).await?;
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::replace(before.clone(), kind, value, status, act.now, &*act.rng)?;
             if notify {
                 primary_address_changed(tx, act, &before, &after).await?;
             }
-            let user = scene.save(tx, &before, after).await?;
+            let user = act.save_user(tx, &before, after).await?;
             picked(&user, kind, &id)
         })
     });
@@ -168,10 +168,10 @@ pub async fn attempt(
         Error::new(Code::ResourceNotFound).saying("No such verification exists for this address or number.")
     };
     let verification: VerificationId = Id::parse(verification).ok_or_else(unknown)?;
-    let scene = Scene::new(cx, key);
+    let act = cx.act(key);
     let tried = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let before = Target::Identification(kind, id.clone()).lock(tx, act).await?;
             picked(&before, kind, &id)?;
             let code = store::lock(tx, &act.instance, &id, &verification, &act.master).await?;
@@ -184,7 +184,7 @@ pub async fn attempt(
                     expire_at: Some(code.expire_at),
                 };
                 let after = rules::verified(before.clone(), kind, &id, proof, act.now);
-                scene.save(tx, &before, after).await?;
+                act.save_user(tx, &before, after).await?;
             }
             Ok(code)
         })

@@ -16,7 +16,6 @@ use crate::resources::identifications::input::{
 };
 use crate::resources::identifications::rules::Wishes;
 use crate::resources::identifications::view::{self, CodeView, PhoneNumberView};
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::Kind::Phone;
 use crate::resources::users::view::{DeletedView, deleted};
 
@@ -77,10 +76,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreatePhoneNumber>) 
         ..Wishes::default()
     };
     let new = New { wishes, notify: false, user_id: input.user_id, value: input.phone_number };
-    cx.reply(&view::phone_number(
-        &handlers::add(&cx, Scene::new(&cx, &key), Phone, new, |_, _| Ok(())).await?,
-        cx.now,
-    ))
+    cx.reply(&view::phone_number(&handlers::add(&cx, cx.act(&key), Phone, new, |_, _| Ok(())).await?, cx.now))
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {

@@ -29,7 +29,7 @@ use crate::resources::clients::model::Client;
 use crate::resources::clients::{store as clients, token};
 use crate::resources::instances::keys::publishable_key;
 use crate::resources::instances::store as instances;
-use crate::resources::users::change::{Scene, Target};
+use crate::resources::users::change::Target;
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 use crate::resources::users::view::{ListView, MaybePaginated};
@@ -101,19 +101,18 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> A
     if let Some(organization) = &input.active_organization_id {
         return Err(Error::not_found("organization", organization).into());
     }
-    let scene = Scene::new(&cx, &key);
+    let act = cx.act(&key);
     let session = cx
         .write(move |tx| {
             Box::pin(async move {
-                let act = &scene.act;
+                let act = &act;
                 let user = Target::User(id).lock(tx, act).await?;
                 rules::check_enterable(&user, act.now)?;
                 let mut client = Client::new(&act.instance, act.now, &*act.rng).knows(&user.id);
                 clients::insert(tx, &client, &token::digest(&token::secret(&*act.rng))).await?;
                 let entry = Entry { first_factor: true, ..Entry::default() };
                 let seen = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
-                let session =
-                    rules::begin(&user, &client.id, entry, seen, &scene.act.settings, act.now, &*act.rng);
+                let session = rules::begin(&user, &client.id, entry, seen, &act.settings, act.now, &*act.rng);
                 store::insert(tx, &session).await?;
                 client.last_active_session = Some(session.id.clone());
                 clients::save(tx, &client, act.now).await?;

@@ -77,13 +77,13 @@ async fn touch(
     Form(input): Form<Touch>,
 ) -> Result<Response, Failure> {
     check_organization(input.active_organization_id.as_deref())?;
-    let (hold, scene) = (visitor.hold(), visitor.scene(&cx));
+    let (hold, act) = (visitor.hold(), visitor.act(&cx));
     let touched = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let mut client = hold.lock_known(tx).await?;
             let session = lock_live(tx, &client, &id, act.now).await?;
-            let session = rules::used(session, &scene.act.settings, act.now);
+            let session = rules::used(session, &act.settings, act.now);
             store::save(tx, &session).await?;
             // Apps compare tokens with the time of the client's last change, so it only moves when
             // another session becomes the active one.
@@ -185,13 +185,13 @@ async fn note_use(cx: &Cx, visitor: &Visitor, session: Session, user: &User) -> 
     if !rules::is_worth_noting(&session, cx.now) {
         return Ok(());
     }
-    let (scene, id) = (visitor.scene(cx), session.id);
+    let (act, id) = (visitor.act(cx), session.id);
     let noted = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let found = store::lock(tx, &act.instance, &id).await?;
             match found.filter(|session| session.is_live(act.now)) {
-                Some(session) => store::save(tx, &rules::used(session, &scene.act.settings, act.now)).await,
+                Some(session) => store::save(tx, &rules::used(session, &act.settings, act.now)).await,
                 None => Ok(()),
             }
         })

@@ -18,7 +18,6 @@ use crate::cx::Cx;
 use crate::frontend::cookies;
 use crate::keyring::public_keys;
 use crate::resources::users::activity;
-use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 
@@ -71,10 +70,10 @@ async fn use_up(
     secret: &Secret,
     renewal: Renewal,
 ) -> Result<()> {
-    let (scene, id, secret) = (Scene::new(cx, key), session.id.clone(), secret.clone());
+    let (act, id, secret) = (cx.act(key), session.id.clone(), secret.clone());
     let used = cx.write(move |tx| {
         Box::pin(async move {
-            let act = &scene.act;
+            let act = &act;
             let held = store::lock(tx, &act.instance, &id).await?;
             let over = || Error::new(Code::SessionRefreshInactiveSession);
             let session = held.ok_or_else(over)?;
@@ -83,7 +82,7 @@ async fn use_up(
             if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
                 return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
             }
-            store::save(tx, &rules::used(session, &scene.act.settings, act.now)).await
+            store::save(tx, &rules::used(session, &act.settings, act.now)).await
         })
     });
     used.await

@@ -14,7 +14,6 @@ use crate::AppState;
 use crate::auth::SecretKey;
 use crate::cx::Cx;
 use crate::resources::clients::store as clients;
-use crate::resources::users::change::Scene;
 
 /// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
@@ -31,7 +30,7 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<SignUpId>) -> Result<Respons
     let mut tx = cx.app.db.read().await?;
     let found = store::find(&mut tx, &key.instance, &id).await?;
     let sign_up = found.ok_or_else(|| Error::not_found("sign-up", &id))?;
-    cx.reply(&view::sign_up(&sign_up, Scene::new(&cx, &key).lens()))
+    cx.reply(&view::sign_up(&sign_up, cx.act(&key).lens()))
 }
 
 async fn update(
@@ -53,5 +52,5 @@ async fn update(
             Ok(after)
         })
     });
-    cx.reply(&view::sign_up(&changed.await?, Scene::new(&cx, &key).lens()))
+    cx.reply(&view::sign_up(&changed.await?, cx.act(&key).lens()))
 }

@@ -8,7 +8,7 @@ use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 
-use super::change::{self, Scene, Sessions, Target, change, change_and};
+use super::change::{self, Sessions, Target, change, change_and};
 use super::credentials::{self, Credentials};
 use super::found::Found;
 use super::input::{
@@ -24,7 +24,7 @@ use super::view::{
 use super::{create, factors, list, pictures, rules, store, update, view};
 use crate::AppState;
 use crate::auth::SecretKey;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::resources::identifications::rules as identifications;
 
 type Answer = Result<Response, Failure>;
@@ -159,8 +159,8 @@ pub fn routes(api: &mut Api<AppState>) {
 
 async fn list_users(cx: Cx, key: SecretKey, Query(query): Query<ListUsers>) -> Answer {
     let users = list::fetch(&cx.app.db, &key.instance, query).await?;
-    let scene = Scene::new(&cx, &key);
-    cx.reply(&users.iter().map(|user| view::user(user, scene.lens())).collect::<Vec<_>>())
+    let act = cx.act(&key);
+    cx.reply(&users.iter().map(|user| view::user(user, act.lens())).collect::<Vec<_>>())
 }
 
 async fn count(cx: Cx, key: SecretKey, Query(filters): Query<Filters>) -> Answer {
@@ -187,11 +187,11 @@ async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
 }
 
 async fn lock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    changed(cx, key, id, |user, scene| rules::lock(user, &scene.act.settings, scene.act.now)).await
+    changed(cx, key, id, |user, act| rules::lock(user, &act.settings, act.now)).await
 }
 
 async fn unlock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    changed(cx, key, id, |user, scene| rules::unlock(user, &scene.act.settings)).await
+    changed(cx, key, id, |user, act| rules::unlock(user, &act.settings)).await
 }
 
 async fn merge_metadata(
@@ -240,27 +240,24 @@ async fn remove_password(
     Path(id): Path<UserId>,
     Input(input): Input<RemovePassword>,
 ) -> Answer {
-    let (scene, sessions) = (Scene::new(&cx, &key), Sessions::end_if(input.sign_out_of_other_sessions));
-    let user = change_credentials(&cx, scene.clone(), id, factors::without_password, sessions).await?;
-    cx.reply(&view::user(&user, scene.lens()))
+    let (act, sessions) = (cx.act(&key), Sessions::end_if(input.sign_out_of_other_sessions));
+    let user = change_credentials(&cx, act.clone(), id, factors::without_password, sessions).await?;
+    cx.reply(&view::user(&user, act.lens()))
 }
 
 async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user =
-        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_mfa, Sessions::Stay).await?;
+    let user = change_credentials(&cx, cx.act(&key), id, factors::without_mfa, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
-    let user =
-        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_totp, Sessions::Stay).await?;
+    let user = change_credentials(&cx, cx.act(&key), id, factors::without_totp, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
 async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
     let user =
-        change_credentials(&cx, Scene::new(&cx, &key), id, factors::without_backup_codes, Sessions::Stay)
-            .await?;
+        change_credentials(&cx, cx.act(&key), id, factors::without_backup_codes, Sessions::Stay).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
@@ -312,19 +309,19 @@ async fn verify_totp(
     drop(tx);
     let (tried, now) = (before.clone(), cx.now);
     let (after, code_type) = cx.app.slow.run(move || factors::use_code(tried, &input.code, now)).await??;
-    let (scene, target) = (Scene::new(&cx, &key), Target::User(id));
-    cx.write(move |tx| Box::pin(consume_code(tx, scene, target, before, after))).await?;
+    let (act, target) = (cx.act(&key), Target::User(id));
+    cx.write(move |tx| Box::pin(consume_code(tx, act, target, before, after))).await?;
     cx.reply(&VerifiedCodeView { verified: true, code_type })
 }
 
 async fn consume_code(
     tx: &mut latchkey_db::Tx,
-    scene: Scene,
+    act: Act,
     target: Target,
     before: Credentials,
     after: Credentials,
 ) -> Result<()> {
-    let act = &scene.act;
+    let act = &act;
     let user = target.lock(tx, act).await?;
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     if !held.has_factors_of(&before) {
@@ -337,7 +334,7 @@ async fn consume_code(
     tx.run(&[sql], &params).await?;
     if after.backup_codes.is_empty() && user.backup_code_enabled {
         let without = User { backup_code_enabled: false, ..user.clone() };
-        scene.save(tx, &user, without).await?;
+        act.save_user(tx, &user, without).await?;
     }
     Ok(())
 }
@@ -345,8 +342,8 @@ async fn consume_code(
 async fn delete_passkey(cx: Cx, key: SecretKey, Path((id, passkey)): Path<(UserId, String)>) -> Answer {
     let passkey = Id::parse(&passkey).ok_or_else(|| Error::new(Code::PasskeyNotRegistered))?;
     let gone = deleted("passkey", &passkey);
-    let rule = move |user: User, _: &Scene| identifications::without_passkey(user, &passkey);
-    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    let rule = move |user: User, _: &Act| identifications::without_passkey(user, &passkey);
+    change(&cx, cx.act(&key), Target::User(id), rule).await?;
     cx.reply(&gone)
 }
 
@@ -356,9 +353,8 @@ async fn delete_wallet(
     Path((id, wallet)): Path<(UserId, IdentificationId)>,
 ) -> Answer {
     let gone = deleted("web3_wallet", &wallet);
-    let rule =
-        move |user, scene: &Scene| identifications::remove(user, Kind::Wallet, &wallet, &scene.act.settings);
-    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    let rule = move |user, act: &Act| identifications::remove(user, Kind::Wallet, &wallet, &act.settings);
+    change(&cx, cx.act(&key), Target::User(id), rule).await?;
     cx.reply(&gone)
 }
 
@@ -368,8 +364,8 @@ async fn delete_external_account(
     Path((id, account)): Path<(UserId, String)>,
 ) -> Answer {
     let gone = deleted("external_account", &account);
-    let rule = move |user: User, _: &Scene| identifications::without_external_account(user, &account);
-    change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;
+    let rule = move |user: User, _: &Act| identifications::without_external_account(user, &account);
+    change(&cx, cx.act(&key), Target::User(id), rule).await?;
     cx.reply(&gone)
 }
 
@@ -385,17 +381,17 @@ async fn revoke_trusted_device(
     key: SecretKey,
     Path((id, device)): Path<(UserId, TrustedDeviceId)>,
 ) -> Answer {
-    let scene = Scene::new(&cx, &key);
+    let act = cx.act(&key);
     let revoked = device.clone();
-    let rule = move |mut user: User, scene: &Scene| {
+    let rule = move |mut user: User, act: &Act| {
         let active =
             user.trusted_devices.iter_mut().find(|known| known.id == device && known.revoked_at.is_none());
         let active = active.ok_or_else(|| Error::not_found("trusted device", &device))?;
-        active.revoked_at = Some(scene.act.now);
-        active.updated_at = scene.act.now;
+        active.revoked_at = Some(act.now);
+        active.updated_at = act.now;
         Ok(user)
     };
-    let user = change(&cx, scene, Target::User(id), rule).await?;
+    let user = change(&cx, act, Target::User(id), rule).await?;
     let device = user.trusted_devices.iter().find(|known| known.id == revoked);
     cx.reply(&device.map(view::trusted_device).ok_or_else(|| Error::not_found("trusted device", &revoked))?)
 }
@@ -427,7 +423,7 @@ async fn find(cx: &Cx, key: &SecretKey, id: &UserId) -> Result<User> {
 /// Changes a user by a rule and shows the result.
 async fn changed<R>(cx: Cx, key: SecretKey, id: UserId, rule: R) -> Answer
 where
-    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+    R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
     changed_and(cx, key, id, rule, Sessions::Stay).await
 }
@@ -435,11 +431,11 @@ where
 /// The same, with what it means for the user's sessions.
 async fn changed_and<R>(cx: Cx, key: SecretKey, id: UserId, rule: R, sessions: Sessions) -> Answer
 where
-    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+    R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
-    let scene = Scene::new(&cx, &key);
-    let user = change_and(&cx, scene.clone(), Target::User(id), rule, sessions).await?;
-    cx.reply(&view::user(&user, scene.lens()))
+    let act = cx.act(&key);
+    let user = change_and(&cx, act.clone(), Target::User(id), rule, sessions).await?;
+    cx.reply(&view::user(&user, act.lens()))
 }
 
 /// Changes several users, all or none. They are locked in the order of their ids, so that two calls
@@ -456,32 +452,32 @@ async fn change_many(
     let mut ordered = ids.clone();
     ordered.sort_by(|a, b| a.as_str().cmp(b.as_str()));
     ordered.dedup();
-    let scene = Scene::new(&cx, &key);
-    let inner = scene.clone();
+    let act = cx.act(&key);
+    let inner = act.clone();
     let users: Vec<User> = cx
         .write(move |tx| {
             Box::pin(async move {
                 let mut users = Vec::with_capacity(ordered.len());
                 for id in ordered {
-                    let before = Target::User(id).lock(tx, &inner.act).await?;
+                    let before = Target::User(id).lock(tx, &inner).await?;
                     let after = rule(before.clone());
-                    users.push(inner.save(tx, &before, after).await?);
+                    users.push(inner.save_user(tx, &before, after).await?);
                 }
                 for user in &users {
-                    sessions.settle(tx, &inner.act, &user.id).await?;
+                    sessions.settle(tx, &inner, &user.id).await?;
                 }
                 Ok(users)
             })
         })
         .await?;
     let in_order = ids.iter().filter_map(|id| users.iter().find(|user| user.id == *id));
-    cx.reply(&in_order.map(|user| view::user(user, scene.lens())).collect::<Vec<_>>())
+    cx.reply(&in_order.map(|user| view::user(user, act.lens())).collect::<Vec<_>>())
 }
 
 /// Changes a user together with their credentials.
 async fn change_credentials(
     cx: &Cx,
-    scene: Scene,
+    act: Act,
     id: UserId,
     rule: fn(User, Credentials) -> (User, Credentials),
     sessions: Sessions,
@@ -493,8 +489,8 @@ async fn change_credentials(
     let target = Target::User(id);
     let changed = cx.write(move |tx| {
         Box::pin(async move {
-            let (user, ()) = change::with_secrets(tx, &scene, &target, told).await?;
-            sessions.settle(tx, &scene.act, &user.id).await?;
+            let (user, ()) = change::with_secrets(tx, &act, &target, told).await?;
+            sessions.settle(tx, &act, &user.id).await?;
             Ok(user)
         })
     });

@@ -7,7 +7,6 @@ use latchkey_db::Tx;
 use super::credentials::{self, Credentials};
 use super::model::{Kind, User};
 use super::{store, view};
-use crate::auth::SecretKey;
 use crate::cx::{Act, Cx};
 use crate::events::Event;
 use crate::outbox;
@@ -37,57 +36,46 @@ impl Target {
     }
 }
 
-/// What saving and showing a user needs.
-#[derive(Clone)]
-pub struct Scene {
-    /// Who does it when.
-    pub act: Act,
-}
-
-impl Scene {
-    /// The scene of a request.
-    pub fn new(cx: &Cx, key: &SecretKey) -> Scene {
-        Scene { act: cx.act(key) }
-    }
-
+/// What an act means for users.
+impl Act {
     /// How users are shown.
     pub fn lens(&self) -> view::Lens<'_> {
-        view::Lens::of(&self.act)
+        view::Lens::of(self)
     }
 
     /// Saves a changed user and records the event; nothing when nothing changed.
-    pub async fn save(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
-        let after = settle(before, after, self.act.now);
+    pub async fn save_user(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
+        let after = settle(before, after, self.now);
         match store::document(before)? == store::document(&after)? {
             true => Ok(after),
-            false => self.write(tx, before, after).await,
+            false => self.write_user(tx, before, after).await,
         }
     }
 
     /// Saves a user whose secrets were changed: one in place of another does not show in the document.
-    pub async fn save_with_secrets(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
-        self.write(tx, before, settle(before, after, self.act.now)).await
+    pub async fn save_user_with_secrets(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
+        self.write_user(tx, before, settle(before, after, self.now)).await
     }
 
-    async fn write(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
-        let after = User { updated_at: self.act.now, ..after };
+    async fn write_user(&self, tx: &mut Tx, before: &User, after: User) -> Result<User> {
+        let after = User { updated_at: self.now, ..after };
         store::save(tx, before, &after).await?;
-        self.emit(tx, Event::UserUpdated, &after)?;
+        self.emit_user(tx, Event::UserUpdated, &after)?;
         Ok(after)
     }
 
     /// Records an event about a user.
-    pub fn emit(&self, tx: &mut Tx, event: Event, user: &User) -> Result<()> {
-        outbox::emit(tx, &self.act, event, user.id.as_str(), &view::user(user, self.lens()))
+    pub fn emit_user(&self, tx: &mut Tx, event: Event, user: &User) -> Result<()> {
+        outbox::emit(tx, self, event, user.id.as_str(), &view::user(user, self.lens()))
     }
 }
 
 /// Changes a user by a pure rule.
-pub async fn change<R>(cx: &Cx, scene: Scene, target: Target, rule: R) -> Result<User>
+pub async fn change<R>(cx: &Cx, act: Act, target: Target, rule: R) -> Result<User>
 where
-    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+    R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
-    change_and(cx, scene, target, rule, Sessions::Stay).await
+    change_and(cx, act, target, rule, Sessions::Stay).await
 }
 
 /// What a change of a user means for their sessions.
@@ -115,16 +103,16 @@ impl Sessions {
 }
 
 /// Changes a user by a pure rule, and their sessions with them.
-pub async fn change_and<R>(cx: &Cx, scene: Scene, target: Target, rule: R, sessions: Sessions) -> Result<User>
+pub async fn change_and<R>(cx: &Cx, act: Act, target: Target, rule: R, sessions: Sessions) -> Result<User>
 where
-    R: FnOnce(User, &Scene) -> Result<User> + Send + 'static,
+    R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
     let outcome = cx.write(move |tx| {
         Box::pin(async move {
-            let before = target.lock(tx, &scene.act).await?;
-            let after = rule(before.clone(), &scene)?;
-            let after = scene.save(tx, &before, after).await?;
-            sessions.settle(tx, &scene.act, &after.id).await?;
+            let before = target.lock(tx, &act).await?;
+            let after = rule(before.clone(), &act)?;
+            let after = act.save_user(tx, &before, after).await?;
+            sessions.settle(tx, &act, &after.id).await?;
             Ok(after)
         })
     });
@@ -132,20 +120,19 @@ where
 }
 
 /// Changes a user together with their credentials, by a rule that also says what to tell.
-pub async fn with_secrets<R, T>(tx: &mut Tx, scene: &Scene, target: &Target, rule: R) -> Result<(User, T)>
+pub async fn with_secrets<R, T>(tx: &mut Tx, act: &Act, target: &Target, rule: R) -> Result<(User, T)>
 where
     R: FnOnce(User, Credentials) -> Result<(User, Credentials, T)>,
 {
-    let act = &scene.act;
     let before = target.lock(tx, act).await?;
     let held = credentials::lock(tx, &act.instance, &before.id, &act.master).await?;
     let (after, left, told) = rule(before.clone(), held.clone())?;
     if left == held {
-        return Ok((scene.save(tx, &before, after).await?, told));
+        return Ok((act.save_user(tx, &before, after).await?, told));
     }
     let (sql, params) = credentials::save(&act.instance, &before.id, &left, &act.master)?;
     tx.run(&[sql], &params).await?;
-    Ok((scene.save_with_secrets(tx, &before, after).await?, told))
+    Ok((act.save_user_with_secrets(tx, &before, after).await?, told))
 }
 
 /// Deletes a user with all that belongs to them.

@@ -6,7 +6,6 @@ use latchkey_db::{Db, Statement, unique_violation};
 use latchkey_web::input::Input;
 use latchkey_web::reply::Failure;
 
-use super::change::Scene;
 use super::credentials::{self, Credentials, Given};
 use super::input::CreateUser;
 use super::model::User;
@@ -20,7 +19,7 @@ use crate::resources::identifications::rules::taken_problem;
 
 /// `CreateUser`
 pub async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateUser>) -> Result<Response, Failure> {
-    let scene = Scene::new(&cx, &key);
+    let act = cx.act(&key);
     let mut problems = Vec::new();
     let setting =
         Setting { instance: &key.instance, settings: &key.settings, now: cx.now, rng: &*cx.app.rng };
@@ -31,9 +30,9 @@ pub async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateUser>) -> 
     let user = change.mark(user, cx.now);
     let user = User { mfa_enabled_at: user.has_second_factor().then_some(cx.now), ..user };
     let held = change.is_some().then(|| change.apply(Credentials::default()));
-    let shown = view::user(&user, scene.lens());
-    let created = outbox::event(&scene.act, Event::UserCreated, user.id.as_str(), &shown)?;
-    match cx.write_all(statements(&scene.act, &user, held)?, vec![created]).await {
+    let shown = view::user(&user, act.lens());
+    let created = outbox::event(&act, Event::UserCreated, user.id.as_str(), &shown)?;
+    match cx.write_all(statements(&act, &user, held)?, vec![created]).await {
         Ok(()) => cx.reply(&shown),
         Err(error) => Err(explain(&cx.app.db, error, &user).await.into()),
     }

@@ -9,7 +9,7 @@ use latchkey_images::ImageError;
 use latchkey_web::input::{EXCESS, Path, is_content_type};
 use latchkey_web::reply::Failure;
 
-use super::change::{Scene, Target};
+use super::change::Target;
 use super::model::User;
 use super::{rules, view};
 use crate::auth::SecretKey;
@@ -25,42 +25,42 @@ pub async fn set(
     request: Request,
 ) -> Result<Response, Failure> {
     let upload = file(request).await?;
-    let scene = Scene::new(&cx, &key);
-    let user = put(&cx, scene.clone(), Target::User(id), upload).await?;
-    cx.reply(&view::user(&user, scene.lens()))
+    let act = cx.act(&key);
+    let user = put(&cx, act.clone(), Target::User(id), upload).await?;
+    cx.reply(&view::user(&user, act.lens()))
 }
 
 /// `DeleteUserProfileImage`
 pub async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Result<Response, Failure> {
-    let scene = Scene::new(&cx, &key);
-    let user = take_away(&cx, scene.clone(), Target::User(id)).await?;
-    cx.reply(&view::user(&user, scene.lens()))
+    let act = cx.act(&key);
+    let user = take_away(&cx, act.clone(), Target::User(id)).await?;
+    cx.reply(&view::user(&user, act.lens()))
 }
 
 /// Gives a user an uploaded picture in place of the one they have.
-pub async fn put(cx: &Cx, scene: Scene, target: Target, upload: Vec<u8>) -> Result<User> {
+pub async fn put(cx: &Cx, act: Act, target: Target, upload: Vec<u8>) -> Result<User> {
     let picture = cx.app.slow.run(move || latchkey_images::normalise(&upload)).await?.map_err(refusal)?;
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let before = target.lock(tx, &scene.act).await?;
-            let image = ImageId::new(scene.act.now, &*scene.act.rng);
-            let Act { instance, now, .. } = &scene.act;
+            let before = target.lock(tx, &act).await?;
+            let image = ImageId::new(act.now, &*act.rng);
+            let Act { instance, now, .. } = &act;
             images::store::delete_all(tx, instance, &before.id).await?;
             images::store::insert(tx, instance, &before.id, &image, &picture, *now).await?;
             let after = rules::set_image(before.clone(), Some(image));
-            scene.save(tx, &before, after).await
+            act.save_user(tx, &before, after).await
         })
     });
     written.await
 }
 
 /// Takes a user's picture away.
-pub async fn take_away(cx: &Cx, scene: Scene, target: Target) -> Result<User> {
+pub async fn take_away(cx: &Cx, act: Act, target: Target) -> Result<User> {
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let before = target.lock(tx, &scene.act).await?;
-            images::store::delete_all(tx, &scene.act.instance, &before.id).await?;
-            scene.save(tx, &before, rules::set_image(before.clone(), None)).await
+            let before = target.lock(tx, &act).await?;
+            images::store::delete_all(tx, &act.instance, &before.id).await?;
+            act.save_user(tx, &before, rules::set_image(before.clone(), None)).await
         })
     });
     written.await

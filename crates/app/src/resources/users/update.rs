@@ -15,7 +15,7 @@ use latchkey_web::shape::Shapes;
 use latchkey_web::version::Version;
 use serde_json::{Map, Value};
 
-use super::change::{Scene, Sessions, Target};
+use super::change::{Sessions, Target};
 use super::create::{explain, identifiers};
 use super::credentials::{self, Change, Given};
 use super::input::{METADATA_FIELDS, Metadata, UpdateUser};
@@ -46,11 +46,11 @@ pub async fn update(
     let mut identifiers = identifiers(&current);
     identifiers.extend(input.username.clone().value());
     let change = change.hashed(&cx.app.slow, policy, identifiers, &*cx.app.rng, problems).await?;
-    let scene = Scene::new(&cx, &key);
-    let inner = scene.clone();
+    let act = cx.act(&key);
+    let inner = act.clone();
     let written = cx.write(move |tx| Box::pin(write(tx, inner, id, input, metadata, change))).await;
     match written {
-        Ok(user) => cx.reply(&view::user(&user, scene.lens())),
+        Ok(user) => cx.reply(&view::user(&user, act.lens())),
         Err(error) => Err(explain_update(&cx, error, current).await.into()),
     }
 }
@@ -93,16 +93,15 @@ fn given(input: &UpdateUser) -> Given<'_> {
 /// Writes what is to be changed of a user.
 pub async fn write(
     tx: &mut Tx,
-    scene: Scene,
+    act: Act,
     id: UserId,
     input: UpdateUser,
     metadata: Metadata,
     change: Change,
 ) -> Result<User> {
-    let act = &scene.act;
+    let act = &act;
     let before = Target::User(id).lock(tx, act).await?;
-    let setting =
-        Setting { instance: &act.instance, settings: &scene.act.settings, now: act.now, rng: &*act.rng };
+    let setting = Setting { instance: &act.instance, settings: &act.settings, now: act.now, rng: &*act.rng };
     let after = rules::update(before.clone(), &input, setting)?;
     let after = metadata::apply(after, metadata, Mode::Replace)?;
     let after = change.mark(after, act.now);
@@ -115,8 +114,8 @@ pub async fn write(
         primary_address_changed(tx, act, &before, &after).await?;
     }
     let after = match change.is_some() && write_credentials(tx, act, &before.id, change).await? {
-        true => scene.save_with_secrets(tx, &before, after).await?,
-        false => scene.save(tx, &before, after).await?,
+        true => act.save_user_with_secrets(tx, &before, after).await?,
+        false => act.save_user(tx, &before, after).await?,
     };
     let sessions = Sessions::end_if(input.sign_out_of_other_sessions == Some(true));
     sessions.settle(tx, act, &after.id).await?;
