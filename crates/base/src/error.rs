@@ -230,6 +230,7 @@ catalogue! {
     FormParamNil = 422 "form_param_nil" "This must not be null or empty.";
     FormParamTypeInvalid = 422 "form_param_type_invalid" "This has the wrong type.";
     FormParamUnknown = 422 "form_param_unknown" "This parameter is not known here.";
+    FormParamValueConflict = 422 "form_param_value_conflict" "Two parameters that mean the same differ.";
     FormParamValueInvalid = 422 "form_param_value_invalid" "This value is not allowed.";
     FormParamValueTooLarge = 422 "form_param_value_too_large" "This number is too large.";
     FormResourceNotFound = 422 "form_resource_not_found" "This refers to nothing.";
@@ -285,6 +286,7 @@ catalogue! {
     IdentificationClaimed = 400 "identification_claimed" "Another user holds this by now.";
     IdentificationCreateSecondFactorUnverified = 400 "identification_create_second_factor_unverified" "Only a verified phone number can be a second factor.";
     IdentificationDeletionFailed = 400 "identification_deletion_failed" "This is the user's last identification.";
+    IdentificationUpdateFailed = 400 "identification_update_failed" "This is the user's last identification and cannot be a second factor.";
     IdentificationUpdateSecondFactorUnverified = 400 "identification_update_second_factor_unverified" "Only a verified phone number can be a second factor.";
     ImageFileMissing = 400 "form_param_missing" "The form has no part named `file`.";
     ImageNotFound = 404 "image_not_found" "There is no such image.";

@@ -386,6 +386,53 @@ fn sigterm_finishes_the_running_request_and_loses_nothing() {
 }
 
 #[test]
+fn a_body_nobody_asked_for_does_not_cost_the_next_request_its_connection() {
+    let home = Home::new();
+    let server = home.serve();
+    let key = server.announced("secret key").to_owned();
+    let mut stream = server.connect();
+    for (path, expected) in [
+        ("/v1/testing_tokens", 200),
+        ("/v1/sessions/sess_unknown/revoke", 404),
+        ("/v1/nowhere", 404),
+        ("/v1/testing_tokens", 200),
+    ] {
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {key}\r\n\
+             Content-Type: application/json\r\nContent-Length: 2\r\n\r\n"
+        );
+        stream.write_all(head.as_bytes()).unwrap();
+        // Long enough for an answer that does not wait for the body.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        stream.write_all(b"{}").unwrap();
+        let answer = one_answer(&mut stream);
+        assert_eq!(status(&answer), expected, "{answer}");
+    }
+    let huge = "POST /v1/users HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+                Content-Length: 50000000\r\nExpect: 100-continue\r\n";
+    stream.write_all(format!("{huge}Authorization: Bearer {key}\r\n\r\n").as_bytes()).unwrap();
+    let answer = rest(&mut stream);
+    assert_eq!(status(&answer), 413, "{answer}");
+    assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
+}
+
+/// Reads one answer from a connection that stays open.
+fn one_answer(stream: &mut TcpStream) -> String {
+    let (mut answer, mut byte) = (String::new(), [0]);
+    let mut wanted = None;
+    while wanted.is_none_or(|wanted| answer.len() < wanted) {
+        stream.read_exact(&mut byte).unwrap();
+        answer.push(char::from(byte[0]));
+        if wanted.is_none() && answer.ends_with("\r\n\r\n") {
+            let head = answer.to_lowercase();
+            let length = head.split("content-length: ").nth(1).and_then(|rest| rest.lines().next()).unwrap();
+            wanted = Some(answer.len() + length.parse::<usize>().unwrap());
+        }
+    }
+    answer
+}
+
+#[test]
 fn an_idle_connection_does_not_hold_up_the_end() {
     let home = Home::new();
     let server = home.serve();

@@ -29,12 +29,16 @@ pub struct Operation {
     pub returns: Option<MakeSchema>,
     /// Error statuses beyond those every operation has.
     pub errors: &'static [u16],
+    /// Error statuses that have another one here.
+    pub instead: &'static [(u16, u16)],
     /// The status it sends browsers elsewhere with, if it does.
     pub redirect: Option<u16>,
     /// Whether it answers without a credential.
     pub public: bool,
     /// Whether a success is a 204 without a body.
     pub nothing: bool,
+    /// Whether a success is too frequent for a line in the log.
+    pub quiet: bool,
 }
 
 /// A request body.
@@ -103,6 +107,12 @@ impl Operation {
         self
     }
 
+    /// Succeeds so often, and changes so little, that it only says so in the log when asked for details.
+    pub fn quiet(&mut self) -> &mut Self {
+        self.quiet = true;
+        self
+    }
+
     /// Sends the browser elsewhere, with this status.
     pub fn redirects(&mut self, status: u16) -> &mut Self {
         self.redirect = Some(status);
@@ -113,6 +123,18 @@ impl Operation {
     pub fn errors(&mut self, statuses: &'static [u16]) -> &mut Self {
         self.errors = statuses;
         self
+    }
+
+    /// Answers errors of one status with another: clients of the published description only know those it
+    /// lists for an operation.
+    pub fn instead(&mut self, statuses: &'static [(u16, u16)]) -> &mut Self {
+        self.instead = statuses;
+        self
+    }
+
+    /// The status an error has here.
+    pub fn status(&self, error: u16) -> u16 {
+        self.instead.iter().find(|(usual, _)| *usual == error).map_or(error, |(_, here)| *here)
     }
 }
 
@@ -205,9 +227,11 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
             body: None,
             returns: None,
             errors: &[],
+            instead: &[],
             redirect: None,
             public: false,
             nothing: false,
+            quiet: false,
         });
         self.operations.last_mut().unwrap()
     }

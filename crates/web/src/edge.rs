@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
+use axum::http::header::CONNECTION;
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -17,6 +18,7 @@ use latchkey_base::{Code, Error};
 use crate::api::Operation;
 use crate::metrics::{Series, render};
 use crate::reply::{self, Unwritten};
+use crate::unread::Unread;
 
 const TRACE_HEADER: &str = "clerk-trace-id";
 /// The number of the last event that a request caused.
@@ -90,9 +92,11 @@ impl Edge {
         }
         let caused = Caused::default();
         request.extensions_mut().insert(caused.clone());
-        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let is_quiet = [Method::GET, Method::HEAD].contains(request.method())
+            || index.is_some_and(|index| self.operations[index].quiet);
         let unknown =
             index.is_none().then(|| format!("{} {}", request.method(), beginning(request.uri().path())));
+        let unread = Unread::lend(&mut request);
         let guarded = unless_it_panics(next.run(request));
         let outcome = tokio::time::timeout(self.timeout, guarded).await;
         let mut response = match outcome {
@@ -100,10 +104,14 @@ impl Edge {
             Ok(None) => failed(Error::internal("a handler panicked")),
             Err(_) => failed(Error::new(Code::RequestTimeout)),
         };
+        if !unread.finish().await {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         let trace_id = self.trace_id();
         if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
             log_failure(&error, name, &trace_id);
-            response = reply::error(&error, &trace_id, response);
+            let status = index.map_or(error.status(), |index| self.operations[index].status(error.status()));
+            response = reply::error(&error, status, &trace_id, response);
         }
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);
@@ -115,7 +123,7 @@ impl Edge {
         let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         index.map_or(&self.other, |index| &self.series[index]).record(status, duration_us);
         // A successful read is the common case and tells the least.
-        match is_read && status < 400 {
+        match is_quiet && status < 400 {
             true => tracing::debug!(operation = name, status, duration_us, trace_id, "{name} {status}"),
             false => {
                 let shown = unknown.as_deref().unwrap_or(name);

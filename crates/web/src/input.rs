@@ -6,6 +6,7 @@ use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
 use bytes::{Bytes, BytesMut};
+use http_body::Body as _;
 use http_body_util::BodyExt;
 use latchkey_base::id::{Id, Kind};
 use latchkey_base::{Code, Error, Result};
@@ -70,11 +71,16 @@ impl<S: Send + Sync> FromRequest<S> for Fields {
 }
 
 /// Reads a body of at most `max` bytes. A client that sends more only listens once it has sent
-/// everything, so a moderate excess is read and thrown away before it is refused.
+/// everything, so a moderate excess is read and thrown away before it is refused; what is announced as more
+/// than that is refused at once.
 pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
     let mut body = request.into_body();
     let mut kept = BytesMut::new();
     let mut length = 0;
+    let declared = body.size_hint().lower();
+    if declared > (max + EXCESS) as u64 {
+        return Err(too_large(max));
+    }
     while let Some(frame) = body.frame().await {
         let broken = |_| Error::new(Code::RequestBodyInvalid).saying("The body did not arrive whole.");
         let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
@@ -87,10 +93,12 @@ pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
     }
     match length <= max {
         true => Ok(kept.freeze()),
-        false => {
-            Err(Error::new(Code::RequestBodyTooLarge).saying(format!("A body here has at most {max} bytes.")))
-        }
+        false => Err(too_large(max)),
     }
+}
+
+fn too_large(max: usize) -> Error {
+    Error::new(Code::RequestBodyTooLarge).saying(format!("A body here has at most {max} bytes."))
 }
 
 /// Whether the Content-Type is `expected`, whatever its parameters.

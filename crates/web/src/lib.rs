@@ -13,4 +13,5 @@ pub mod query;
 pub mod reply;
 pub mod shape;
 pub mod throttle;
+mod unread;
 pub mod version;

@@ -145,6 +145,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
     if operation.query.is_some() {
         statuses.push(422);
     }
+    statuses.iter_mut().for_each(|status| *status = operation.status(*status));
     statuses.sort_unstable();
     statuses.dedup();
     let mut responses = Map::new();

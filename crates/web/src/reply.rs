@@ -60,14 +60,14 @@ pub struct Meta(pub Value);
 
 /// The error body: every problem, and the trace id to quote when asking for help. Headers of the
 /// response it takes the place of are kept: cookies, and which methods a path has.
-pub(crate) fn error(error: &Error, trace_id: &str, unwritten: Response) -> Response {
+pub(crate) fn error(error: &Error, status: u16, trace_id: &str, unwritten: Response) -> Response {
     let problems: Vec<Value> = error.problems().iter().map(|problem| problem.to_json()).collect();
     let mut text = json!({ "errors": problems, "clerk_trace_id": trace_id });
     let (mut parts, _) = unwritten.into_parts();
     if let Some(Meta(meta)) = parts.extensions.remove::<Meta>() {
         text["meta"] = meta;
     }
-    let status = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = body(status, text.to_string().into_bytes());
     parts.headers.remove(CONTENT_TYPE);
     parts.headers.remove(CONTENT_LENGTH);

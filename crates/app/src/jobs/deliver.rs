@@ -14,16 +14,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
+use futures_util::future::try_join;
+use latchkey_base::Result;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng;
-use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
 use latchkey_jose::digest::hex;
 use latchkey_web::metrics;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
-use self::batch::Batch;
+use self::batch::{Batch, Sent};
 use super::Parts;
 use crate::resources::webhooks::model::Endpoint;
 use crate::resources::{webhook_deliveries, webhooks};
@@ -202,32 +203,51 @@ impl Courier {
         renewed.await
     }
 
-    /// Sends to an endpoint until there is nothing left or its turn is over, and gives it back.
+    /// Sends to an endpoint until there is nothing left or its turn is over, and gives it back. While one batch
+    /// is on its way, what became of the one before is noted and the next one is read.
     async fn serve(&self, turn: &Turn) -> Result<()> {
         let end = Instant::now() + TURN;
-        while Instant::now() < end
-            && let Some(batch) = Batch::read(self, &turn.endpoint).await?
-        {
-            let sent = self.while_ours(turn, batch.send(self, end)).await?;
-            batch.save(self, &turn.lease, sent).await?;
+        let mut next = Batch::read(self, &turn.endpoint).await?;
+        let mut unsaved: Option<Sent> = None;
+        while let Some(batch) = next.take() {
+            let beside = async {
+                let is_ours = match unsaved.take() {
+                    Some(sent) => sent.save(self, &turn.lease).await?,
+                    None => true,
+                };
+                if is_ours { batch.read_ahead(self).await } else { Ok(None) }
+            };
+            let done = self.while_ours(turn, try_join(batch.send(self, end), beside)).await?;
+            let Some((outcome, ahead)) = done else { return Ok(()) };
+            let sent = batch.became(outcome);
+            let is_over = Instant::now() >= end;
+            match ahead.filter(|_| sent.is_all_taken() && !is_over) {
+                Some(batch) => (unsaved, next) = (Some(sent), Some(batch)),
+                None => {
+                    let is_ours = sent.save(self, &turn.lease).await?;
+                    next = if is_ours && !is_over { Batch::read(self, &turn.endpoint).await? } else { None };
+                }
+            }
         }
         self.renew(turn, 0).await?;
         Ok(())
     }
 
-    /// Does something while the endpoint is ours, and keeps it so.
-    async fn while_ours<T>(&self, turn: &Turn, work: impl Future<Output = Result<T>>) -> Result<T> {
-        let renewal = async {
+    /// Does something while the endpoint is ours, and keeps it so. Nothing comes of it once the endpoint was
+    /// deleted, or taken by somebody who thought this node was gone.
+    async fn while_ours<T>(&self, turn: &Turn, work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
+        let lost = async {
             loop {
                 tokio::time::sleep(RENEW).await;
                 if !self.renew(turn, LEASE_MS).await? {
-                    return Err::<T, Error>(Error::internal("somebody else took the endpoint"));
+                    tracing::info!(endpoint.id = %turn.endpoint.id, "{} is no longer ours", turn.endpoint.id);
+                    return Ok(None);
                 }
             }
         };
         tokio::select! {
-            done = work => done,
-            lost = renewal => lost,
+            done = work => done.map(Some),
+            lost = lost => lost,
         }
     }
 }

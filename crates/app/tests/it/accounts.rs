@@ -81,6 +81,8 @@ async fn passkeys_are_shown_and_deleted() {
     assert_eq!(t.delete(&path).await.ok(), json!({"object": "passkey", "id": PASSKEY, "deleted": true}));
     assert_eq!(t.shown(id(&user)).await["passkeys"], json!([]));
     t.delete(&path).await.is_error(404, "passkey_not_registered");
+    let odd = format!("/v1/users/{}/passkeys/idn_x", id(&user));
+    t.delete(&odd).await.is_error(404, "passkey_not_registered");
 }
 
 #[tokio::test]

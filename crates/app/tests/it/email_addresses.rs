@@ -67,7 +67,7 @@ async fn only_a_verified_address_becomes_primary_by_wish() {
     assert_eq!(primary(&t, &user).await, second["id"]);
     let third = add(&t, &user, json!({"email_address": "c@example.com"})).await.ok();
     t.patch(&path(&third), json!({"primary": true})).await.is_problem(
-        422,
+        400,
         "form_verification_needed",
         "primary",
     );

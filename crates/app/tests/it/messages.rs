@@ -99,6 +99,7 @@ async fn a_text_message_says_the_same_shorter() {
     let told = told(&t, "sms.created").await;
     let data = &told[0].1;
     let code = data["data"]["otp_code"].as_str().unwrap();
+    assert!(data["id"].as_str().unwrap().starts_with("sms_"), "{data}");
     assert_eq!(data["message"], format!("{code} is your Latchkey verification code. Do not share it."));
     assert_eq!((&data["to_phone_number"], &data["phone_number_id"]), (&json!("+4915112345678"), &json!(id)));
     assert_eq!(

@@ -71,7 +71,7 @@ async fn only_a_verified_number_becomes_primary_by_wish() {
     assert_eq!(t.shown(&user).await["primary_phone_number_id"], second["id"]);
     let third = add(&t, &user, NUMBERS[2], json!({})).await.ok();
     t.patch(&path(&third), json!({"primary": true})).await.is_problem(
-        422,
+        400,
         "form_verification_needed",
         "primary",
     );
@@ -326,4 +326,19 @@ async fn losing_the_last_second_factor_disables_mfa() {
         assert_eq!(shown["mfa_disabled_at"].as_i64(), enabled.as_i64().map(|ms| ms + 1000), "{method}");
         assert!(factors(&t, &user).await.iter().all(|factor| *factor == (false, false)), "{method}");
     }
+}
+
+#[tokio::test]
+async fn last_identification_cannot_become_a_second_factor() {
+    let t = TestServer::start().await;
+    let user = t.user(json!({"phone_number": [NUMBERS[0]]})).await;
+    let only = user["phone_numbers"][0].clone();
+    let reserve = json!({"reserved_for_second_factor": true});
+    t.patch(&path(&only), reserve.clone()).await.is_error(400, "identification_update_failed");
+    assert_eq!(factors(&t, id(&user)).await, [(false, false)]);
+    let second = add(&t, id(&user), NUMBERS[1], json!({"verified": true})).await.ok();
+    t.patch(&path(&second), reserve.clone()).await.ok();
+    // Again the last one that signs in.
+    t.patch(&path(&only), reserve).await.is_error(400, "identification_update_failed");
+    assert_eq!(factors(&t, id(&user)).await, [(false, false), (true, true)]);
 }

@@ -70,10 +70,10 @@ async fn fifty_users_are_banned_at_once_and_not_one_more() {
         let answer = t.post(&path, json!({"user_ids": ids})).await;
         answer.is_problem(400, "bulk_size_exceeded", "user_ids");
         assert_eq!(t.post(&path, json!({"user_ids": ids[..50]})).await.ok().as_array().unwrap().len(), 50);
-        t.post(&path, json!({"user_ids": []})).await.is_problem(422, "form_param_value_invalid", "user_ids");
-        t.post(&path, json!({})).await.is_problem(422, "form_param_missing", "user_ids");
+        t.post(&path, json!({"user_ids": []})).await.is_problem(400, "form_param_value_invalid", "user_ids");
+        t.post(&path, json!({})).await.is_problem(400, "form_param_missing", "user_ids");
         t.post(&path, json!({"user_ids": "user_1"})).await.is_problem(
-            422,
+            400,
             "form_param_type_invalid",
             "user_ids",
         );

@@ -30,6 +30,7 @@ async fn session_of_a_user_is_made_and_shown() {
     assert_eq!(session["user_id"], json!(user));
     assert_eq!(session["tasks"], Value::Null);
     assert_eq!(session["actor"], Value::Null);
+    assert_eq!(t.shown(&user).await["last_active_at"], session["last_active_at"]);
     let week = 7 * 24 * 3600 * 1000;
     assert_eq!(session["expire_at"].as_i64().unwrap() - session["created_at"].as_i64().unwrap(), week);
     let path = format!("/v1/sessions/{}", session["id"].as_str().unwrap());

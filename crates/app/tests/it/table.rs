@@ -351,6 +351,25 @@ async fn every_operation_with_a_json_body_refuses_what_is_not_a_json_object() {
     assert_eq!(t.everything().await, before);
 }
 
+/// The status of wrong input: 422, but for operations whose published description does not list that.
+fn wrong_input(id: &str) -> u16 {
+    match id {
+        "RefreshSession" => 401,
+        "AttemptEmailAddressVerification"
+        | "AttemptPhoneNumberVerification"
+        | "GetPublicInterstitial"
+        | "RemoveUserPassword"
+        | "SetUserProfileImage"
+        | "ToggleTemplateDelivery"
+        | "UpdateEmailAddress"
+        | "UpdatePhoneNumber"
+        | "UsersBan"
+        | "UsersUnban"
+        | "VerifyClient" => 400,
+        _ => 422,
+    }
+}
+
 #[tokio::test]
 async fn every_operation_with_a_closed_body_refuses_unknown_fields_by_name() {
     let t = TestServer::start().await;
@@ -366,7 +385,7 @@ async fn every_operation_with_a_closed_body_refuses_unknown_fields_by_name() {
         let mut body = operation.body(&t, &person).unwrap();
         body["surprise"] = json!(1);
         let answer = operation.send(&t, &operation.path_of(&person), body.to_string()).await;
-        assert_eq!(answer.status, 422, "{}: {:#}", operation.id, answer.json);
+        assert_eq!(answer.status, wrong_input(&operation.id), "{}: {:#}", operation.id, answer.json);
         assert_eq!((answer.code(), answer.param()), ("form_param_unknown", "surprise"), "{}", operation.id);
     }
     assert_eq!(t.everything().await, before);
@@ -430,7 +449,8 @@ async fn every_body_field_of_a_wrong_type_is_refused_by_name() {
                 let mut body = operation.body(&t, &person).unwrap();
                 body[name] = wrong.clone();
                 let answer = operation.send(&t, &operation.path_of(&person), body.to_string()).await;
-                assert_eq!(answer.status, 422, "{} {name}={wrong}: {:#}", operation.id, answer.json);
+                let expected = wrong_input(&operation.id);
+                assert_eq!(answer.status, expected, "{} {name}={wrong}: {:#}", operation.id, answer.json);
                 assert_eq!(answer.param(), name, "{} {name}={wrong}: {:#}", operation.id, answer.json);
             }
         }
@@ -482,7 +502,8 @@ async fn every_query_parameter_that_is_no_text_is_checked() {
             let path = operation.path_of(&person);
             let path = format!("{path}{}{name}=many", if path.contains('?') { '&' } else { '?' });
             let answer = operation.call(&t, &t.tenant, &path, &person).await;
-            assert_eq!((answer.status, answer.param()), (422, name), "{}: {:#}", operation.id, answer.json);
+            let expected = (wrong_input(&operation.id), name);
+            assert_eq!((answer.status, answer.param()), expected, "{}: {:#}", operation.id, answer.json);
         }
     }
 }

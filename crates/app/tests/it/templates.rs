@@ -138,9 +138,9 @@ async fn delivery_has_two_names_that_must_agree() {
         assert_eq!((&on["delivered_by_service"], &on["delivered_by_clerk"]), (&json!(true), &json!(true)));
     }
     let both = json!({"delivered_by_service": true, "delivered_by_clerk": false});
-    t.post(&toggle, both.clone()).await.is_problem(422, "form_param_value_invalid", "delivered_by_clerk");
-    t.put(CODE, both).await.is_problem(422, "form_param_value_invalid", "delivered_by_clerk");
-    t.post(&toggle, json!({})).await.is_problem(422, "form_param_missing", "delivered_by_service");
+    t.post(&toggle, both.clone()).await.is_problem(400, "form_param_value_conflict", "delivered_by_clerk");
+    t.put(CODE, both).await.is_problem(422, "form_param_value_conflict", "delivered_by_clerk");
+    t.post(&toggle, json!({})).await.is_problem(400, "form_param_missing", "delivered_by_service");
     assert_eq!(t.put(CODE, json!({"delivered_by_clerk": null})).await.ok()["delivered_by_service"], true);
 }
 
@@ -181,7 +181,7 @@ async fn bodies_that_cannot_be_sent_are_refused_with_the_reason() {
         let body = json!({"body": format!("{{{{otp_code}}}}{body}")});
         t.put(CODE, body.clone()).await.is_problem(403, "email_template_suspicious_blocked", "body");
         t.post(&format!("{CODE}/preview"), body.clone()).await.is_problem(
-            403,
+            422,
             "email_template_suspicious_blocked",
             "body",
         );
@@ -335,7 +335,7 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     t.post(&format!("{CODE}/toggle_delivery"), toggle)
         .await
         .is_error(423, "email_template_customization_locked");
-    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(423, "email_template_customization_locked");
+    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(422, "email_template_customization_locked");
     t.get(CODE).await.ok();
     let other = t.call(Some(&t.other), "PUT", CODE, Some(json!({"name": "x"}))).await;
     assert_eq!(other.status, 200);

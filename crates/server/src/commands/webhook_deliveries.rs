@@ -4,7 +4,7 @@ use latchkey_app::limits::WEBHOOK_TIMEOUT;
 use latchkey_app::resources::events;
 use latchkey_app::resources::webhook_deliveries::model::{Attempt, Delivery, Filter};
 use latchkey_app::resources::webhook_deliveries::{replay as again, rules, store, view};
-use latchkey_app::resources::webhooks::sending::Sender;
+use latchkey_app::resources::webhooks::sending::{Sender, Target};
 use latchkey_app::resources::webhooks::{self, samples};
 use latchkey_base::kinds::EventId;
 use latchkey_base::page::Paging;
@@ -26,7 +26,8 @@ pub(super) async fn test(desk: &Desk<'_>) -> Result<(), Failure> {
     let event = samples::event(kind, &desk.instance.id, SystemClock.now(), &SystemRng)?;
     let client = super::outbound()?;
     let sender = Sender { client: &client, master: &master, clock: &SystemClock, timeout: WEBHOOK_TIMEOUT };
-    let attempt = sender.send(&endpoint, desk.instance.reach, &event).await?;
+    let target = Target::of(&endpoint, desk.instance.reach, &master)?;
+    let attempt = sender.send(&target, &event).await?;
     if desk.is_json() {
         show::json(&webhooks::view::test(events::view::payload(&event, &master)?, &attempt));
         return Ok(());

@@ -13,10 +13,11 @@ use super::{Courier, rules};
 use crate::events::Event;
 use crate::outbox;
 use crate::resources::events::model::StoredEvent;
+use crate::resources::instances::model::Instance;
 use crate::resources::webhook_deliveries::model::{Attempt, Delivery, Status};
 use crate::resources::webhooks::endpoints;
 use crate::resources::webhooks::model::Endpoint;
-use crate::resources::webhooks::sending::Sender;
+use crate::resources::webhooks::sending::{Sender, Target};
 use crate::resources::webhooks::store::Progress;
 use crate::resources::{events, instances, webhook_deliveries, webhooks};
 
@@ -33,6 +34,8 @@ pub(super) struct Batch {
     chains: Vec<Vec<Item>>,
     /// What is noted without being sent.
     noted: Vec<Delivery>,
+    /// Whether it is nothing but events that were never tried, at an endpoint that takes them.
+    is_plain: bool,
     /// The last event that was read.
     cursor_seq: i64,
 }
@@ -42,12 +45,18 @@ struct Item {
     delivery: Delivery,
 }
 
-/// What became of a batch.
+/// What became of the events of a batch.
 #[derive(Default)]
-pub(super) struct Sent {
+pub(super) struct Outcome {
     deliveries: Vec<Delivery>,
     /// Whether each attempt succeeded.
-    outcomes: Vec<bool>,
+    attempts: Vec<bool>,
+}
+
+/// A batch that was sent and waits for being noted.
+pub(super) struct Sent {
+    batch: Batch,
+    outcome: Outcome,
 }
 
 impl Batch {
@@ -55,28 +64,49 @@ impl Batch {
     pub(super) async fn read(courier: &Courier, endpoint: &Endpoint) -> Result<Option<Batch>> {
         let now = courier.parts.clock.now();
         let mut tx = courier.parts.db.read().await?;
-        let found = webhooks::store::find(&mut tx, &endpoint.instance, &endpoint.id).await?;
-        let Some(endpoint) = found.filter(|endpoint| !endpoint.is_disabled) else { return Ok(None) };
-        let Some(instance) = instances::store::find(&mut tx, &endpoint.instance).await? else {
-            return Ok(None);
-        };
-        let mut batch = Batch {
-            cursor_seq: endpoint.cursor_seq,
-            reach: instance.settings.events.reach(instance.environment),
-            chains: Vec::new(),
-            noted: Vec::new(),
-            endpoint,
-        };
+        let Some((endpoint, instance)) = find(&mut tx, endpoint).await? else { return Ok(None) };
+        let mut batch = Batch::behind(endpoint, &instance);
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = events::store::head(&mut tx, &batch.endpoint.instance).await?;
         let due = batch.read_due(&mut tx, now).await?;
         let new = batch.read_new(&mut tx, EVENTS - due, now).await?;
+        batch.is_plain = due == 0 && batch.noted.is_empty() && batch.endpoint.failing_since.is_none();
         if new == 0 && due < EVENTS {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.
             batch.cursor_seq = batch.cursor_seq.max(head);
         }
         let is_moved = batch.cursor_seq > batch.endpoint.cursor_seq;
         Ok((due > 0 || is_moved).then_some(batch))
+    }
+
+    /// Reads the batch behind this one before this one has arrived. Nothing unless all is as it should be:
+    /// then what became of this one decides what the next one is. It is good only if all of this one arrives.
+    pub(super) async fn read_ahead(&self, courier: &Courier) -> Result<Option<Batch>> {
+        if !self.is_plain {
+            return Ok(None);
+        }
+        let mut tx = courier.parts.db.read().await?;
+        let Some((endpoint, instance)) = find(&mut tx, &self.endpoint).await? else { return Ok(None) };
+        if endpoint.cursor_seq != self.endpoint.cursor_seq {
+            return Ok(None);
+        }
+        let endpoint = Endpoint { cursor_seq: self.cursor_seq, ..endpoint };
+        let mut batch = Batch::behind(endpoint, &instance);
+        let new = batch.read_new(&mut tx, EVENTS, courier.parts.clock.now()).await?;
+        batch.is_plain = batch.noted.is_empty();
+        Ok((new > 0).then_some(batch))
+    }
+
+    /// An empty batch that begins behind the endpoint's cursor.
+    fn behind(endpoint: Endpoint, instance: &Instance) -> Batch {
+        Batch {
+            cursor_seq: endpoint.cursor_seq,
+            reach: instance.settings.events.reach(instance.environment),
+            chains: Vec::new(),
+            noted: Vec::new(),
+            is_plain: false,
+            endpoint,
+        }
     }
 
     /// What is to be tried again. Of one subject there is only the first.
@@ -141,103 +171,132 @@ impl Batch {
 
     /// Sends everything, some subjects at once, each in its order. What is left at the end of the turn waits
     /// for the next one.
-    pub(super) async fn send(&self, courier: &Courier, end: Instant) -> Result<Sent> {
+    pub(super) async fn send(&self, courier: &Courier, end: Instant) -> Result<Outcome> {
         let sender = Sender {
             client: &courier.parts.outbound,
             master: &courier.parts.master,
             clock: &*courier.parts.clock,
             timeout: courier.parts.answer_timeout,
         };
+        let target = Target::of(&self.endpoint, self.reach, &courier.parts.master)?;
         let mut waiting = self.chains.iter();
         let mut running = FuturesUnordered::new();
         for chain in waiting.by_ref().take(REQUESTS) {
-            running.push(self.send_chain(courier, &sender, chain));
+            running.push(send_chain(courier, &sender, &target, chain));
         }
-        let mut sent = Sent::default();
+        let mut all = Outcome::default();
         while let Some(done) = running.next().await {
             if Instant::now() < end
                 && let Some(chain) = waiting.next()
             {
-                running.push(self.send_chain(courier, &sender, chain));
+                running.push(send_chain(courier, &sender, &target, chain));
             }
-            let Sent { deliveries, outcomes } = done?;
-            sent.deliveries.extend(deliveries);
-            sent.outcomes.extend(outcomes);
+            let Outcome { deliveries, attempts } = done?;
+            all.deliveries.extend(deliveries);
+            all.attempts.extend(attempts);
         }
         let now = courier.parts.clock.now();
         let left = waiting.flatten().map(|item| rules::queued_behind(item.delivery.clone(), None, now));
-        sent.deliveries.extend(left);
-        Ok(sent)
+        all.deliveries.extend(left);
+        Ok(all)
     }
 
-    async fn send_chain(&self, courier: &Courier, sender: &Sender<'_>, chain: &[Item]) -> Result<Sent> {
-        let mut sent = Sent::default();
-        let mut held_until = None;
-        for Item { event, delivery } in chain {
-            let delivery = delivery.clone();
-            if held_until.is_some() {
-                sent.deliveries.push(rules::queued_behind(delivery, held_until, courier.parts.clock.now()));
-                continue;
-            }
-            let attempt: Attempt = sender.send(&self.endpoint, self.reach, event).await?;
-            sent.outcomes.push(attempt.is_success());
-            let delivery = rules::tried(delivery, attempt, courier.parts.clock.now(), &*courier.parts.rng);
-            held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
-            sent.deliveries.push(delivery);
+    /// What is to be noted now that it was sent.
+    pub(super) fn became(self, outcome: Outcome) -> Sent {
+        Sent { batch: self, outcome }
+    }
+}
+
+/// The endpoint as it is now, unless it is gone or wants no more.
+async fn find(tx: &mut Tx, endpoint: &Endpoint) -> Result<Option<(Endpoint, Instance)>> {
+    let found = webhooks::store::find(tx, &endpoint.instance, &endpoint.id).await?;
+    let Some(endpoint) = found.filter(|endpoint| !endpoint.is_disabled) else { return Ok(None) };
+    let instance = instances::store::find(tx, &endpoint.instance).await?;
+    Ok(instance.map(|instance| (endpoint, instance)))
+}
+
+/// Sends events about one subject, each when the one before it has arrived.
+async fn send_chain(
+    courier: &Courier,
+    sender: &Sender<'_>,
+    target: &Target<'_>,
+    chain: &[Item],
+) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let mut held_until = None;
+    for Item { event, delivery } in chain {
+        let delivery = delivery.clone();
+        if held_until.is_some() {
+            outcome.deliveries.push(rules::queued_behind(delivery, held_until, courier.parts.clock.now()));
+            continue;
         }
-        Ok(sent)
+        let attempt: Attempt = sender.send(target, event).await?;
+        outcome.attempts.push(attempt.is_success());
+        let delivery = rules::tried(delivery, attempt, courier.parts.clock.now(), &*courier.parts.rng);
+        held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
+        outcome.deliveries.push(delivery);
+    }
+    Ok(outcome)
+}
+
+impl Sent {
+    /// Whether the endpoint took every event.
+    pub(super) fn is_all_taken(&self) -> bool {
+        self.outcome.deliveries.iter().all(|delivery| delivery.status == Status::Succeeded)
     }
 
-    /// Notes what became of everything and moves the cursor, all at once.
-    pub(super) async fn save(self, courier: &Courier, lease: &str, sent: Sent) -> Result<()> {
+    /// Notes what became of everything and moves the cursor, all at once. Says whether the endpoint was still
+    /// ours; if not, whoever has it begins where we did, or there is nothing to note any more.
+    pub(super) async fn save(self, courier: &Courier, lease: &str) -> Result<bool> {
+        let Sent { batch, outcome } = self;
         let now = courier.parts.clock.now();
-        let (failing_since, is_given_up) = rules::health(self.endpoint.failing_since, &sent.outcomes, now);
-        let all = sent.deliveries.iter().chain(&self.noted);
+        let (failing_since, is_given_up) =
+            rules::health(batch.endpoint.failing_since, &outcome.attempts, now);
+        let all = outcome.deliveries.iter().chain(&batch.noted);
         let statements = all.map(webhook_deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
         let disabled = match is_given_up {
-            true => Some(self.disabled(courier, now).await?),
+            true => Some(disabled(courier, &batch.endpoint, now).await?),
             false => None,
         };
-        let progress = Progress { cursor_seq: self.cursor_seq, failing_since, is_given_up };
-        let (endpoint, lease) = (self.endpoint, lease.to_owned());
+        let progress = Progress { cursor_seq: batch.cursor_seq, failing_since, is_given_up };
+        let (endpoint, lease) = (batch.endpoint, lease.to_owned());
         let instance = endpoint.instance.clone();
         let saved = courier.parts.db.write(move |tx| {
             Box::pin(async move {
                 if !webhooks::store::save_progress(tx, &endpoint, &lease, &progress).await? {
-                    return match webhooks::store::find(tx, &endpoint.instance, &endpoint.id).await? {
-                        Some(_) => Err(Error::internal("somebody else took the endpoint")),
-                        // Somebody deleted it, and what became of its events with it.
-                        None => Ok(()),
-                    };
+                    return Ok(false);
                 }
                 disabled.into_iter().for_each(|event| tx.append(event));
-                Ok(tx.run_rows(statements).await?)
+                tx.run_rows(statements).await?;
+                Ok(true)
             })
         });
-        saved.await?;
-        courier.parts.counts.deliveries.add(&sent.deliveries, &sent.outcomes);
+        if !saved.await? {
+            return Ok(false);
+        }
+        courier.parts.counts.deliveries.add(&outcome);
         if is_given_up {
             courier.parts.bell.ring(&instance);
         }
-        Ok(())
-    }
-
-    /// The event that nothing is sent to the endpoint any more.
-    async fn disabled(&self, courier: &Courier, now: Time) -> Result<Numbered> {
-        let endpoint = Endpoint { is_disabled: true, ..self.endpoint.clone() };
-        let health = endpoints::health(&mut courier.parts.db.read().await?, &endpoint).await?;
-        let origin = outbox::Origin::server(&endpoint.instance, now, &*courier.parts.rng);
-        let shown = webhooks::view::endpoint(&endpoint, &health);
-        outbox::event(origin, Event::WebhookEndpointDisabled, endpoint.id.as_str(), &shown)
+        Ok(true)
     }
 }
 
+/// The event that nothing is sent to the endpoint any more.
+async fn disabled(courier: &Courier, endpoint: &Endpoint, now: Time) -> Result<Numbered> {
+    let endpoint = Endpoint { is_disabled: true, ..endpoint.clone() };
+    let health = endpoints::health(&mut courier.parts.db.read().await?, &endpoint).await?;
+    let origin = outbox::Origin::server(&endpoint.instance, now, &*courier.parts.rng);
+    let shown = webhooks::view::endpoint(&endpoint, &health);
+    outbox::event(origin, Event::WebhookEndpointDisabled, endpoint.id.as_str(), &shown)
+}
+
 impl super::Counts {
-    fn add(&self, deliveries: &[Delivery], outcomes: &[bool]) {
-        let delivered = outcomes.iter().filter(|is_success| **is_success).count() as u64;
-        let given_up = deliveries.iter().filter(|it| it.status == Status::Failed).count() as u64;
+    fn add(&self, outcome: &Outcome) {
+        let delivered = outcome.attempts.iter().filter(|is_success| **is_success).count() as u64;
+        let given_up = outcome.deliveries.iter().filter(|it| it.status == Status::Failed).count() as u64;
         self.delivered.fetch_add(delivered, Relaxed);
-        self.refused.fetch_add(outcomes.len() as u64 - delivered, Relaxed);
+        self.refused.fetch_add(outcome.attempts.len() as u64 - delivered, Relaxed);
         self.given_up.fetch_add(given_up, Relaxed);
     }
 }

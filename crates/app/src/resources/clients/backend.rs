@@ -40,7 +40,8 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Get the client that a token proves")
         .body::<VerifyClient>()
         .returns::<BackendClientView>()
-        .errors(&[404]);
+        .errors(&[404])
+        .instead(&[(422, 400)]);
     api.get("/clients/handshake_payload", "GetHandshakePayload", handshake_payload)
         .summary("Fetch, once, what a handshake left for this backend")
         .query::<HandshakeQuery>()

@@ -42,7 +42,8 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Update an e-mail address")
         .optional_body::<UpdateEmailAddress>()
         .returns::<EmailAddressView>()
-        .errors(&[403, 409]);
+        .errors(&[403, 409])
+        .instead(&[(422, 400)]);
     api.post(
         "/email_addresses/{email_address_id}/prepare_verification",
         "PrepareEmailAddressVerification",
@@ -59,7 +60,8 @@ pub fn routes(api: &mut Api<AppState>) {
     .summary("Check a code sent to an e-mail address")
     .body::<AttemptVerification>()
     .returns::<CodeView>()
-    .errors(&[403]);
+    .errors(&[403])
+    .instead(&[(422, 400)]);
     api.put("/users/{user_id}/email_address", "ReplaceUserEmailAddress", replace)
         .summary("Replace all e-mail addresses of a user by one")
         .body::<ReplaceEmailAddress>()

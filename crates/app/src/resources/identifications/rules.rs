@@ -107,7 +107,10 @@ pub fn update(
     now: Time,
     unverified: Code,
 ) -> Result<User> {
+    let is_factor = |phone: &&Contact| phone.second_factor != SecondFactor::None;
     let has_default = user.phone_numbers.all.iter().any(|phone| phone.second_factor == SecondFactor::Default);
+    // A second factor signs nobody in by itself.
+    let entrances = user.identification_count() - user.phone_numbers.all.iter().filter(is_factor).count();
     let contacts = user.contacts_mut(kind);
     let contact = contacts.find_mut(id).ok_or_else(|| Error::not_found(kind.name(), id))?;
     match wishes.verified {
@@ -128,6 +131,9 @@ pub fn update(
     match wishes.second_factor {
         Some(true) if !contact.is_verified() => {
             return Err(Error::param(unverified, "reserved_for_second_factor"));
+        }
+        Some(true) if contact.second_factor == SecondFactor::None && entrances <= 1 => {
+            return Err(Error::param(Code::IdentificationUpdateFailed, "reserved_for_second_factor"));
         }
         Some(true) if contact.second_factor == SecondFactor::None => {
             contact.second_factor = if has_default { SecondFactor::Reserved } else { SecondFactor::Default };

@@ -28,7 +28,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/public/interstitial", "GetPublicInterstitial", page)
         .summary("A page that finds out whether somebody is signed in")
         .query::<Asked>()
-        .public();
+        .public()
+        .instead(&[(422, 400)]);
 }
 
 async fn page(cx: Cx, headers: HeaderMap, Query(asked): Query<Asked>) -> Result<Response, Failure> {

@@ -33,7 +33,7 @@ pub struct EmailView<'a> {
 
 #[derive(Serialize)]
 pub struct SmsView<'a> {
-    id: &'a MessageId,
+    id: String,
     object: &'static str,
     slug: &'static str,
     from_phone_number: &'a str,
@@ -75,7 +75,7 @@ pub fn email<'a>(
 }
 
 pub fn sms<'a>(
-    id: &'a MessageId,
+    id: &MessageId,
     message: &Message<'a>,
     content: &'a Content,
     data: &'a Value,
@@ -83,7 +83,8 @@ pub fn sms<'a>(
     act: &'a Act,
 ) -> SmsView<'a> {
     SmsView {
-        id,
+        // Messages of both kinds lie in one table; applications tell them apart by the prefix.
+        id: id.as_str().replacen("ema_", "sms_", 1),
         object: "sms_message",
         slug: message.slug,
         from_phone_number: &act.settings.messages.sms.twilio.from,

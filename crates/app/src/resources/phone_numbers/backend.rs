@@ -42,7 +42,8 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Update a phone number")
         .optional_body::<UpdatePhoneNumber>()
         .returns::<PhoneNumberView>()
-        .errors(&[403]);
+        .errors(&[403])
+        .instead(&[(422, 400)]);
     api.post(
         "/phone_numbers/{phone_number_id}/prepare_verification",
         "PreparePhoneNumberVerification",
@@ -59,7 +60,8 @@ pub fn routes(api: &mut Api<AppState>) {
     .summary("Check a code sent to a phone number")
     .body::<AttemptVerification>()
     .returns::<CodeView>()
-    .errors(&[403]);
+    .errors(&[403])
+    .instead(&[(422, 400)]);
     api.put("/users/{user_id}/phone_number", "ReplaceUserPhoneNumber", replace)
         .summary("Replace all phone numbers of a user by one")
         .body::<ReplacePhoneNumber>()

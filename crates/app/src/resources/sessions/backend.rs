@@ -31,6 +31,7 @@ use crate::resources::instances::keys::publishable_key;
 use crate::resources::instances::store as instances;
 use crate::resources::users::change::{Scene, Target};
 use crate::resources::users::model::User;
+use crate::resources::users::store as users;
 use crate::resources::users::view::{ListView, MaybePaginated};
 
 type Answer = Result<Response, Failure>;
@@ -52,14 +53,16 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Renew the expired token of a session")
         .query::<RefreshQuery>()
         .body::<RefreshSession>()
-        .returns::<RefreshedView>();
+        .returns::<RefreshedView>()
+        .instead(&[(404, 401), (422, 401)]);
     api.post("/sessions/{session_id}/revoke", "RevokeSession", revoke)
         .summary("Revoke a session")
         .returns::<SessionView>();
     api.post("/sessions/{session_id}/tokens", "CreateSessionToken", create_token)
         .summary("Create a token of a session")
         .optional_body::<CreateSessionToken>()
-        .returns::<TokenView>();
+        .returns::<TokenView>()
+        .quiet();
     api.post(
         "/sessions/{session_id}/tokens/{template_name}",
         "CreateSessionTokenFromTemplate",
@@ -114,6 +117,8 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> A
                 store::insert(tx, &session).await?;
                 client.last_active_session = Some(session.id.clone());
                 clients::save(tx, &client, act.now).await?;
+                let active = User { last_active_at: Some(act.now), ..user.clone() };
+                users::save(tx, &user, &active).await?;
                 ending::announce(tx, act, &session).await?;
                 Ok(session)
             })

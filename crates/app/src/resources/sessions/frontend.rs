@@ -23,6 +23,7 @@ use crate::frontend::reply::Envelope;
 use crate::frontend::visitor::Visitor;
 use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
+use crate::resources::users::activity;
 use crate::resources::users::model::User;
 
 type Wrapped<'a> = Envelope<'a, FrontendSessionView<'a>>;
@@ -46,7 +47,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/v1/client/sessions/{session_id}/tokens", "createSessionToken", create_token)
         .summary("Get a token of a session")
         .form::<CreateToken>()
-        .returns::<TokenView<'_>>();
+        .returns::<TokenView<'_>>()
+        .quiet();
     api.post(
         "/v1/client/sessions/{session_id}/tokens/{template_name}",
         "createSessionTokenWithTemplate",
@@ -96,7 +98,9 @@ async fn touch(
     let outcome = match touched.await {
         Ok((client, id)) => {
             visitor.becomes(client, None);
-            find(&cx, &visitor, &id).await
+            let found = find(&cx, &visitor, &id).await?;
+            activity::note(&cx, &found.1).await?;
+            Ok(found)
         }
         Err(error) => Err(error),
     };
@@ -154,7 +158,7 @@ async fn create_token(
     let Person { visitor, session, user } = person;
     let signer = cx.app.signer_at(&visitor.site, cx.now).await?;
     let jwt = mint(&cx, &visitor, &session, &user, &signer)?;
-    note_use(&cx, &visitor, session).await?;
+    note_use(&cx, &visitor, session, &user).await?;
     cx.bare(&view::token(&jwt))
 }
 
@@ -172,12 +176,12 @@ async fn create_template_token(
         lifetime_seconds: None,
     };
     let jwt = templated::mint(&cx.app, &session, &user, &name, &order).await?;
-    note_use(&cx, &visitor, session).await?;
+    note_use(&cx, &visitor, session, &user).await?;
     cx.bare(&view::token(&jwt))
 }
 
 /// Notes now and then that a session is in use.
-async fn note_use(cx: &Cx, visitor: &Visitor, session: Session) -> Result<()> {
+async fn note_use(cx: &Cx, visitor: &Visitor, session: Session, user: &User) -> Result<()> {
     if !rules::is_worth_noting(&session, cx.now) {
         return Ok(());
     }
@@ -192,7 +196,8 @@ async fn note_use(cx: &Cx, visitor: &Visitor, session: Session) -> Result<()> {
             }
         })
     });
-    noted.await
+    noted.await?;
+    activity::note(cx, user).await
 }
 
 /// A session of the visitor's client, whatever became of it, with its user.

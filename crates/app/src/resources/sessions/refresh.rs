@@ -17,6 +17,7 @@ use crate::auth::SecretKey;
 use crate::cx::Cx;
 use crate::frontend::cookies;
 use crate::keyring::public_keys;
+use crate::resources::users::activity;
 use crate::resources::users::change::Scene;
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
@@ -39,6 +40,7 @@ pub async fn refresh(
     drop(tx);
     renewals::check_session(&session, &input.refresh_token, cx.now)?;
     use_up(&cx, &key, &session, &input.refresh_token, renewal).await?;
+    activity::note(&cx, &user).await?;
     let origin = Some(input.request_origin.as_str());
     let jwt = minted(&cx, &key, &session, &user, &issuer, origin, None)?;
     match input.format.unwrap_or_default() {

@@ -44,12 +44,14 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Preview changes to a template")
         .optional_body::<PreviewTemplate>()
         .returns::<PreviewView>()
-        .errors(&[403, 423]);
+        .errors(&[403, 423])
+        .instead(&[(403, 422), (423, 422)]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
         .body::<ToggleTemplateDelivery>()
         .returns::<TemplateView>()
-        .errors(&[423]);
+        .errors(&[423])
+        .instead(&[(422, 400)]);
     locales::routes(api);
 }
 

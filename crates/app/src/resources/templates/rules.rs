@@ -281,7 +281,7 @@ fn given(patch: &Patch<String>) -> Option<&str> {
 pub fn delivered(by_service: Option<bool>, by_clerk: Option<bool>) -> Result<Option<bool>> {
     match (by_service, by_clerk) {
         (Some(one), Some(other)) if one != other => {
-            Err(Error::param(Code::FormParamValueInvalid, "delivered_by_clerk").saying(
+            Err(Error::param(Code::FormParamValueConflict, "delivered_by_clerk").saying(
                 "`delivered_by_clerk` is another name of `delivered_by_service`; the two must not differ.",
             ))
         }

@@ -55,12 +55,14 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Ban several users")
         .body::<UserIds>()
         .returns::<Vec<UserView>>()
-        .errors(&[404]);
+        .errors(&[404])
+        .instead(&[(422, 400)]);
     api.post("/users/unban", "UsersUnban", unban_many)
         .summary("Lift the ban of several users")
         .body::<UserIds>()
         .returns::<Vec<UserView>>()
-        .errors(&[404]);
+        .errors(&[404])
+        .instead(&[(422, 400)]);
     api.post("/users/{user_id}/ban", "BanUser", ban).summary("Ban a user").returns::<UserView>();
     api.post("/users/{user_id}/unban", "UnbanUser", unban)
         .summary("Lift the ban of a user")
@@ -76,7 +78,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/users/{user_id}/profile_image", "SetUserProfileImage", pictures::set)
         .summary("Set the picture of a user")
         .file("file")
-        .returns::<UserView>();
+        .returns::<UserView>()
+        .instead(&[(422, 400)]);
     api.delete("/users/{user_id}/profile_image", "DeleteUserProfileImage", pictures::delete)
         .summary("Remove the picture of a user")
         .returns::<UserView>();
@@ -95,7 +98,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/users/{user_id}/remove_password", "RemoveUserPassword", remove_password)
         .summary("Remove the password of a user")
         .optional_body::<RemovePassword>()
-        .returns::<UserView>();
+        .returns::<UserView>()
+        .instead(&[(422, 400)]);
     api.post("/users/{user_id}/verify_password", "VerifyPassword", verify_password)
         .summary("Check the password of a user")
         .body::<VerifyPassword>()
@@ -338,11 +342,8 @@ async fn consume_code(
     Ok(())
 }
 
-async fn delete_passkey(
-    cx: Cx,
-    key: SecretKey,
-    Path((id, passkey)): Path<(UserId, IdentificationId)>,
-) -> Answer {
+async fn delete_passkey(cx: Cx, key: SecretKey, Path((id, passkey)): Path<(UserId, String)>) -> Answer {
+    let passkey = Id::parse(&passkey).ok_or_else(|| Error::new(Code::PasskeyNotRegistered))?;
     let gone = deleted("passkey", &passkey);
     let rule = move |user: User, _: &Scene| identifications::without_passkey(user, &passkey);
     change(&cx, Scene::new(&cx, &key), Target::User(id), rule).await?;

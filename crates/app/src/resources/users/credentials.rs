@@ -99,6 +99,10 @@ pub fn read(given: Given<'_>, attributes: &Attributes, problems: &mut Vec<Proble
             Err(problem) => problems.push(problem),
         },
         (None, Some(_), None) => problems.push(together("password_hasher")),
+        (None, None, None) if given.skip_password_checks => problems.push(
+            Problem::of(Code::FormConditionalParamMissing, "skip_password_checks")
+                .saying("`skip_password_checks` needs `password`."),
+        ),
         (None, None, None) => (),
     }
     change.totp_secret = given.totp_secret.map(|secret| {

@@ -4,6 +4,7 @@
 //! and order by, and the index rows that say who holds which identifier. Secrets (password digest,
 //! TOTP secret, backup codes) lie in a table of their own.
 
+pub mod activity;
 pub mod backend;
 pub mod change;
 pub mod create;

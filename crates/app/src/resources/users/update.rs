@@ -40,7 +40,7 @@ pub async fn update(
     let input: UpdateUser = shapes.of::<UpdateUser>().read(fields)?;
     let current = store::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     let current = current.ok_or_else(|| Error::not_found("user", &id))?;
-    let mut problems = only_with_password(&input);
+    let mut problems: Vec<Problem> = only_with_password(&input).into_iter().collect();
     let change = credentials::read(given(&input), &key.settings.attributes, &mut problems);
     let policy = key.settings.password.policy();
     let mut identifiers = identifiers(&current);
@@ -64,18 +64,14 @@ fn legacy_metadata(version: Version, fields: &mut Map<String, Value>, shapes: &S
     shapes.of::<Metadata>().read(taken.collect())
 }
 
-fn only_with_password(input: &UpdateUser) -> Vec<Problem> {
-    let flags = [
-        ("skip_password_checks", input.skip_password_checks),
-        ("sign_out_of_other_sessions", input.sign_out_of_other_sessions),
-    ];
-    let alone = flags.into_iter().filter(|(_, flag)| {
-        *flag == Some(true) && input.password.is_none() && input.password_digest.is_none()
-    });
-    let problem = |(name, _): (&str, _)| {
-        Problem::of(Code::FormConditionalParamMissing, name).saying(format!("`{name}` needs `password`."))
-    };
-    alone.map(problem).collect()
+fn only_with_password(input: &UpdateUser) -> Option<Problem> {
+    let is_alone = input.sign_out_of_other_sessions == Some(true)
+        && input.password.is_none()
+        && input.password_digest.is_none();
+    is_alone.then(|| {
+        Problem::of(Code::FormConditionalParamMissing, "sign_out_of_other_sessions")
+            .saying("`sign_out_of_other_sessions` needs `password`.")
+    })
 }
 
 fn given(input: &UpdateUser) -> Given<'_> {

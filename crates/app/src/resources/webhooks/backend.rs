@@ -16,7 +16,7 @@ use super::input::{
 };
 use super::manager::Manager;
 use super::model::Endpoint;
-use super::sending::Sender;
+use super::sending::{Sender, Target};
 use super::tokens::Pass;
 use super::view::{EndpointView, EventTypeView, SecretsView, SvixUrlView, TestView};
 use super::{endpoints, not_found, rules, samples, secrets, store, tokens, view};
@@ -214,8 +214,8 @@ async fn test(
     let event = samples::event(kind, &key.instance, cx.now, &*cx.app.rng)?;
     let App { outbound, master, clock, .. } = &*cx.app;
     let sender = Sender { client: outbound, master, clock: &**clock, timeout: WEBHOOK_TIMEOUT };
-    let reach = key.settings.events.reach(key.environment);
-    let attempt = sender.send(&endpoint, reach, &event).await?;
+    let target = Target::of(&endpoint, key.settings.events.reach(key.environment), master)?;
+    let attempt = sender.send(&target, &event).await?;
     cx.reply(&view::test(events::view::payload(&event, &cx.app.master)?, &attempt))
 }
 

@@ -9,7 +9,7 @@ use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
 
-use super::model::Endpoint;
+use super::model::{Endpoint, SigningSecret};
 use super::secrets;
 use crate::limits::WEBHOOK_RESPONSE_BYTES;
 use crate::resources::events::model::StoredEvent;
@@ -28,9 +28,23 @@ pub struct Sender<'a> {
     pub timeout: Duration,
 }
 
+/// Where events are sent, and what they are signed with.
+pub struct Target<'a> {
+    url: &'a str,
+    secrets: Vec<SigningSecret>,
+    reach: Reach,
+}
+
+impl Target<'_> {
+    /// Opens the secrets of an endpoint.
+    pub fn of<'a>(endpoint: &'a Endpoint, reach: Reach, master: &MasterKey) -> Result<Target<'a>> {
+        Ok(Target { url: &endpoint.url, secrets: secrets::open(endpoint, master)?, reach })
+    }
+}
+
 impl Sender<'_> {
     /// Sends an event once. Whatever the endpoint does is an attempt; an error is ours.
-    pub async fn send(&self, endpoint: &Endpoint, reach: Reach, event: &StoredEvent) -> Result<Attempt> {
+    pub async fn send(&self, target: &Target<'_>, event: &StoredEvent) -> Result<Attempt> {
         let began = self.clock.now();
         // Damaged, or sealed with another key: it must not hold up all others.
         let Ok(payload) = view::payload(event, self.master) else {
@@ -38,10 +52,9 @@ impl Sender<'_> {
             return Ok(unsent(began, "The event cannot be opened."));
         };
         let body = serde_json::to_string(&payload).map_err(Error::internal)?;
-        let signing = secrets::open(endpoint, self.master)?;
-        let signature = secrets::signatures(&signing, event.id.as_str(), began, &body)?;
+        let signature = secrets::signatures(&target.secrets, event.id.as_str(), began, &body)?;
         let request = Request {
-            url: &endpoint.url,
+            url: target.url,
             headers: vec![
                 ("content-type", "application/json".to_owned()),
                 ("user-agent", concat!("Latchkey-Webhooks/", env!("CARGO_PKG_VERSION")).to_owned()),
@@ -50,7 +63,7 @@ impl Sender<'_> {
                 ("svix-signature", signature),
             ],
             body: Bytes::from(body),
-            reach,
+            reach: target.reach,
             timeout: self.timeout,
             keep: WEBHOOK_RESPONSE_BYTES,
         };

@@ -98,6 +98,15 @@ async fn touching_answers_the_session_and_the_client() {
     assert!(last_active > before["response"]["sessions"][0]["last_active_at"].as_i64().unwrap());
     // Using the same session changes nothing that apps compare tokens with.
     assert_eq!(touched["client"]["updated_at"], before["response"]["updated_at"]);
+    // The user knows it by the hour.
+    let ann = touched["response"]["user"]["id"].as_str().unwrap().to_owned();
+    assert!(t.shown(&ann).await["last_active_at"].as_i64().unwrap() < last_active);
+    t.clock.advance_ms(3_600_000);
+    let later = browser.post(&format!("/v1/client/sessions/{session}/touch"), json!({})).await.ok();
+    assert_eq!(t.shown(&ann).await["last_active_at"], later["response"]["last_active_at"]);
+    t.clock.advance_ms(3_600_000);
+    browser.post(&format!("/v1/client/sessions/{session}/tokens"), json!({})).await.ok();
+    assert!(t.shown(&ann).await["last_active_at"].as_i64() > later["response"]["last_active_at"].as_i64());
 }
 
 #[tokio::test]

@@ -120,6 +120,22 @@ async fn each_part_of_the_request_must_fit() {
 }
 
 #[tokio::test]
+async fn wrong_bodies_send_backends_to_the_handshake_too() {
+    let (t, presence) = late().await;
+    for (wrong, code) in [
+        (json!({}), "form_param_missing"),
+        (json!({"format": "letter"}), "form_param_value_invalid"),
+        (json!({"expired_token": 1}), "form_param_type_invalid"),
+        (json!({"surprise": 1}), "form_param_unknown"),
+    ] {
+        let mut sent = if wrong == json!({}) { json!({}) } else { body(&presence) };
+        sent.as_object_mut().unwrap().extend(wrong.as_object().unwrap().clone());
+        refresh(&t, &presence, sent).await.is_error(401, code);
+    }
+    refresh(&t, &presence, body(&presence)).await.ok();
+}
+
+#[tokio::test]
 async fn session_of_the_path_is_that_of_the_token() {
     let (t, presence) = late().await;
     for id in ["sess_000000000000000000000000000", "x", "..%2f..", "sess_%00"] {
