@@ -13,7 +13,7 @@ use super::site::At;
 use super::visitor::Visitor;
 use crate::AppState;
 use crate::resources::factors::rules as factors;
-use crate::resources::sessions::model::Session;
+use crate::resources::sessions::model::{Reverification, Session};
 use crate::resources::sessions::present::Present;
 use crate::resources::sessions::store;
 use crate::resources::users::model::User;
@@ -95,16 +95,14 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
 
 impl Person {
     /// Refuses what needs a recent proof of who it is, unless there is one. Somebody who has a second factor
-    /// must have shown it too.
+    /// must have shown it too. A proof that was begun is owed: until it is given, the one before does not count.
     pub fn check_reverified(&self, now: Time) -> Result<()> {
         let settings = &self.visitor.site.settings.session;
         let [first, second] = self.session.factor_ages(now);
         let is_recent = |age: i64| (0..settings.reverification_minutes).contains(&age);
         let needs_second = !factors::second(&self.user, &self.visitor.site.settings).is_empty();
-        let is_proven = match needs_second {
-            true => is_recent(second),
-            false => is_recent(first),
-        };
+        let is_owed = self.session.reverification.as_ref().is_some_and(Reverification::is_under_way);
+        let is_proven = !is_owed && is_recent(if needs_second { second } else { first });
         match !settings.reverification || is_proven {
             true => Ok(()),
             false => {

@@ -69,6 +69,20 @@ async fn a_password_makes_an_old_session_fresh_again() {
 }
 
 #[tokio::test]
+async fn a_proof_that_was_begun_is_owed_even_by_a_fresh_session() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    me.start("first_factor").await;
+    me.delete("/v1/me").await.is_error(403, "session_reverification_required");
+    me.prove_password("not it").await.is_problem(422, "form_password_incorrect", "password");
+    me.delete("/v1/me").await.is_error(403, "session_reverification_required");
+    // The ages are what they were: tokens say when somebody proved who they are, not what they owe.
+    assert_eq!(me.ages().await, json!([0, -1]));
+    me.prove_password(PASSWORD).await.ok();
+    me.delete("/v1/me").await.ok();
+}
+
+#[tokio::test]
 async fn a_code_that_is_sent_does_too() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;
@@ -123,6 +137,7 @@ async fn who_has_a_second_factor_proves_it() {
     let code = me.totp_code(&secret);
     let done = me.prove_second("totp", &code).await.ok();
     assert_eq!((&done["response"]["status"], token_ages(&done)), (&json!("complete"), json!([10, 0])));
+    me.post("/v1/me/email_addresses", json!({"email_address": "second@latchkey.test"})).await.ok();
     // The same code proves nothing twice, in whatever session.
     let mut other = sign_in(&t, &me.user).await;
     other.start("second_factor").await;
@@ -130,6 +145,8 @@ async fn who_has_a_second_factor_proves_it() {
     other.prove_second("backup_code", &codes[0]).await.ok();
     me.start("second_factor").await;
     me.prove_second("backup_code", &codes[0]).await.is_problem(422, "form_code_incorrect", "code");
+    me.delete("/v1/me/totp").await.is_error(403, "session_reverification_required");
+    me.prove_second("backup_code", &codes[1]).await.ok();
     me.delete("/v1/me/totp").await.ok();
 }
 

@@ -73,7 +73,7 @@ pub fn noted(mut session: Session, challenge: Challenge) -> Session {
         ReverificationStatus::NeedsSecondFactor => under_way.second_factor = Some(challenge),
         ReverificationStatus::Complete => (),
     }
-    if under_way.status() == ReverificationStatus::Complete {
+    if !under_way.is_under_way() {
         let at = |factor: &Option<Challenge>| factor.as_ref().and_then(|factor| factor.verified_at);
         session.first_factor_at = at(&under_way.first_factor).or(session.first_factor_at);
         session.second_factor_at = at(&under_way.second_factor).or(session.second_factor_at);

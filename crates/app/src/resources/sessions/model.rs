@@ -164,6 +164,11 @@ pub enum ReverificationStatus {
 }
 
 impl Reverification {
+    /// Whether something is left to prove.
+    pub fn is_under_way(&self) -> bool {
+        self.status() != ReverificationStatus::Complete
+    }
+
     /// What is to be proven next.
     pub fn status(&self) -> ReverificationStatus {
         let is_met =
