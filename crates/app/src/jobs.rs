@@ -44,6 +44,8 @@ pub struct Parts {
     pub counts: Arc<Counts>,
     /// How long an endpoint may take to answer.
     pub answer_timeout: Duration,
+    /// Events sent to an endpoint in one go.
+    pub events_at_once: i64,
 }
 
 /// What became of events and messages since the server started.

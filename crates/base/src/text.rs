@@ -99,9 +99,13 @@ pub fn name_problem(param: &str, text: &str) -> Option<Problem> {
     })
 }
 
-/// Whether an address is one of the test addresses that never receive anything (`name+clerk_test@…`).
+/// Whether an address is one of the test addresses that never receive anything: `name+clerk_test@…`, also with
+/// more behind it that is no word of its own, such as `+clerk_test_2` and `+clerk_test2`.
 pub fn is_test_email(address: &str) -> bool {
-    address.rsplit_once('@').is_some_and(|(local, _)| local.contains("+clerk_test"))
+    let local = address.rsplit_once('@').map_or("", |(local, _)| local);
+    local
+        .match_indices("+clerk_test")
+        .any(|(at, mark)| !local[at + mark.len()..].starts_with(|next: char| next.is_ascii_alphabetic()))
 }
 
 /// Whether a number is one of the fictitious ones set aside for tests: `+1XXX55501XX`.
@@ -187,7 +191,8 @@ mod tests {
     #[test]
     fn test_identifiers_are_recognised() {
         assert!(is_test_email("ada+clerk_test@example.com") && is_test_email("ada+clerk_test_2@example.com"));
-        assert!(!is_test_email("ada@clerk_test.com"));
+        assert!(is_test_email("ada+clerk_test123@example.com"));
+        assert!(!is_test_email("ada@clerk_test.com") && !is_test_email("ada+clerk_testing@example.com"));
         assert!(
             is_test_phone("+14155550123")
                 && !is_test_phone("+14155551123")

@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::http::Request;
 use latchkey_app::bell::Bell;
 use latchkey_app::jobs;
-use latchkey_app::jobs::deliver::Courier;
+use latchkey_app::jobs::deliver::{Courier, EVENTS_AT_ONCE};
 use latchkey_app::jobs::post::Post;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::settings::Settings;
@@ -136,6 +136,7 @@ impl TestServer {
             outbound: Client::new(outbound).unwrap(),
             counts: self.counts.clone(),
             answer_timeout: Duration::from_millis(500),
+            events_at_once: EVENTS_AT_ONCE,
         }
     }
 

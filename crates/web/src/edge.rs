@@ -104,6 +104,7 @@ impl Edge {
             Ok(None) => failed(Error::internal("a handler panicked")),
             Err(_) => failed(Error::new(Code::RequestTimeout)),
         };
+        let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         if !unread.finish().await {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
@@ -120,7 +121,6 @@ impl Edge {
             response.headers_mut().insert(EVENT_HEADER, HeaderValue::from(seq));
         }
         let status = response.status().as_u16();
-        let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         index.map_or(&self.other, |index| &self.series[index]).record(status, duration_us);
         // A successful read is the common case and tells the least.
         match is_quiet && status < 400 {

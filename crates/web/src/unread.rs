@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::EXPECT;
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::BodyExt;
@@ -20,7 +21,11 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Where the body of a request comes back to.
 #[derive(Clone, Default)]
-pub(crate) struct Unread(Arc<Mutex<Option<Body>>>);
+pub(crate) struct Unread {
+    body: Arc<Mutex<Option<Body>>>,
+    /// The client sends it only when asked to.
+    is_withheld: bool,
+}
 
 /// A body that comes back unless it was read to its end.
 struct Lent {
@@ -31,7 +36,7 @@ struct Lent {
 impl Unread {
     /// Lends the body of a request to whoever handles it.
     pub(crate) fn lend(request: &mut Request) -> Unread {
-        let back = Unread::default();
+        let back = Unread { is_withheld: request.headers().contains_key(EXPECT), ..Unread::default() };
         if !request.body().is_end_stream() {
             let body = std::mem::take(request.body_mut());
             *request.body_mut() = Body::new(Lent { body, back: back.clone() });
@@ -41,7 +46,10 @@ impl Unread {
 
     /// Reads what is left. Says whether the connection is good for another request.
     pub(crate) async fn finish(&self) -> bool {
-        let Some(body) = self.0.lock().unwrap_or_else(PoisonError::into_inner).take() else { return true };
+        let Some(body) = self.body.lock().unwrap_or_else(PoisonError::into_inner).take() else { return true };
+        if self.is_withheld {
+            return false;
+        }
         tokio::time::timeout(PATIENCE, drain(body)).await.unwrap_or(false)
     }
 }
@@ -86,7 +94,7 @@ impl Drop for Lent {
     fn drop(&mut self) {
         if !self.body.is_end_stream() {
             let body = std::mem::take(&mut self.body);
-            *self.back.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
+            *self.back.body.lock().unwrap_or_else(PoisonError::into_inner) = Some(body);
         }
     }
 }

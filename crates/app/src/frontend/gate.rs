@@ -35,8 +35,8 @@ const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
 /// What begins a session, which only happens on the primary domain.
 const ON_PRIMARY: [&str; 2] = ["/v1/client/sign_ins", "/v1/client/sign_ups"];
 
-/// What makes a client.
-const NEW_CLIENTS: [&str; 2] = ["postClient", "putClient"];
+/// What makes a client, or opens a session by a link.
+const NEW_CLIENTS: [&str; 4] = ["acceptTicket", "postClient", "putClient", "verify"];
 
 /// What is the same for every instance, and answers without one.
 const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];

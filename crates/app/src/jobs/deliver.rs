@@ -15,9 +15,9 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 use futures_util::future::try_join;
-use latchkey_base::Result;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng;
+use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
 use latchkey_jose::digest::hex;
 use latchkey_web::metrics;
@@ -29,6 +29,9 @@ use super::Parts;
 use crate::resources::webhooks::model::Endpoint;
 use crate::resources::{webhook_deliveries, webhooks};
 
+/// Events sent to an endpoint in one go, and noted in one transaction. A crash may repeat twice as many: those
+/// on their way, and those before them whose outcome was being noted.
+pub const EVENTS_AT_ONCE: i64 = 256;
 /// How often a node looks by itself: retries become due, and other nodes ring no bell here.
 const EVERY: Duration = Duration::from_millis(500);
 /// Endpoints served at once.
@@ -86,6 +89,20 @@ struct Turn {
     endpoint: Endpoint,
     /// What it was taken under: another turn of this very node is somebody else.
     lease: String,
+}
+
+/// Why a turn ends early.
+enum Stop {
+    /// The endpoint was deleted, or taken by somebody who thought this node was gone.
+    Lost,
+    /// By an error of ours.
+    Failed(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Stop {
+        Stop::Failed(error)
+    }
 }
 
 /// Starts sending. It ends with the runtime or when the handle is aborted.
@@ -203,51 +220,62 @@ impl Courier {
         renewed.await
     }
 
-    /// Sends to an endpoint until there is nothing left or its turn is over, and gives it back. While one batch
-    /// is on its way, what became of the one before is noted and the next one is read.
+    /// Serves an endpoint for one turn, and gives it back.
     async fn serve(&self, turn: &Turn) -> Result<()> {
+        let ended = tokio::select! {
+            ended = self.send_all(turn) => ended,
+            lost = self.keep(turn) => lost,
+        };
+        match ended {
+            Ok(()) => {
+                self.renew(turn, 0).await?;
+                Ok(())
+            }
+            Err(Stop::Lost) => {
+                tracing::info!(endpoint.id = %turn.endpoint.id, "{} is no longer ours", turn.endpoint.id);
+                Ok(())
+            }
+            Err(Stop::Failed(error)) => Err(error),
+        }
+    }
+
+    /// Keeps an endpoint until that fails.
+    async fn keep(&self, turn: &Turn) -> Result<(), Stop> {
+        loop {
+            tokio::time::sleep(RENEW).await;
+            if !self.renew(turn, LEASE_MS).await? {
+                return Err(Stop::Lost);
+            }
+        }
+    }
+
+    /// Sends to an endpoint until there is nothing left or its turn is over. While one batch is on its way, what
+    /// became of the one before is noted and the next one is read.
+    async fn send_all(&self, turn: &Turn) -> Result<(), Stop> {
         let end = Instant::now() + TURN;
         let mut next = Batch::read(self, &turn.endpoint).await?;
         let mut unsaved: Option<Sent> = None;
         while let Some(batch) = next.take() {
             let beside = async {
-                let is_ours = match unsaved.take() {
-                    Some(sent) => sent.save(self, &turn.lease).await?,
-                    None => true,
-                };
-                if is_ours { batch.read_ahead(self).await } else { Ok(None) }
+                if let Some(sent) = unsaved.take() {
+                    sent.save(self, &turn.lease).await?;
+                }
+                Ok(batch.read_ahead(self).await)
             };
-            let done = self.while_ours(turn, try_join(batch.send(self, end), beside)).await?;
-            let Some((outcome, ahead)) = done else { return Ok(()) };
+            let sending = async { batch.send(self, end).await.map_err(Stop::Failed) };
+            let (outcome, ahead) = try_join(sending, beside).await?;
             let sent = batch.became(outcome);
             let is_over = Instant::now() >= end;
             match ahead.filter(|_| sent.is_all_taken() && !is_over) {
-                Some(batch) => (unsaved, next) = (Some(sent), Some(batch)),
-                None => {
-                    let is_ours = sent.save(self, &turn.lease).await?;
-                    next = if is_ours && !is_over { Batch::read(self, &turn.endpoint).await? } else { None };
+                Some(ahead) if ahead.is_current(self).await? => {
+                    (unsaved, next) = (Some(sent), Some(ahead));
+                }
+                _ => {
+                    sent.save(self, &turn.lease).await?;
+                    next = if is_over { None } else { Batch::read(self, &turn.endpoint).await? };
                 }
             }
         }
-        self.renew(turn, 0).await?;
         Ok(())
-    }
-
-    /// Does something while the endpoint is ours, and keeps it so. Nothing comes of it once the endpoint was
-    /// deleted, or taken by somebody who thought this node was gone.
-    async fn while_ours<T>(&self, turn: &Turn, work: impl Future<Output = Result<T>>) -> Result<Option<T>> {
-        let lost = async {
-            loop {
-                tokio::time::sleep(RENEW).await;
-                if !self.renew(turn, LEASE_MS).await? {
-                    tracing::info!(endpoint.id = %turn.endpoint.id, "{} is no longer ours", turn.endpoint.id);
-                    return Ok(None);
-                }
-            }
-        };
-        tokio::select! {
-            done = work => done.map(Some),
-            lost = lost => lost,
-        }
     }
 }

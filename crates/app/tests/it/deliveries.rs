@@ -1,6 +1,7 @@
 //! Events on their way to endpoints: real receivers on this machine, a courier that sends what is due at the
 //! time of the test.
 
+mod batches;
 mod health;
 mod keeping;
 mod nodes;

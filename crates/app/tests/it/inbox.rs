@@ -46,7 +46,8 @@ async fn messages_come_newest_first_with_everything_in_them() {
             (&json!(channel), &json!(to), &json!(at))
         );
         assert_eq!(message["slug"], "verification_code");
-        assert!(message["id"].as_str().unwrap().starts_with("ema_"));
+        let prefix = if channel == "sms" { "sms_" } else { "ema_" };
+        assert!(message["id"].as_str().unwrap().starts_with(prefix));
         assert!(message["body"].as_str().unwrap().contains(code));
         assert_eq!(message["subject"].as_str().unwrap().is_empty(), channel == "sms");
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use latchkey_app::Parts;
 use latchkey_app::bell::Bell;
 use latchkey_app::jobs;
+use latchkey_app::jobs::deliver::EVENTS_AT_ONCE;
 use latchkey_app::limits::{RateLimits, WEBHOOK_TIMEOUT};
 use latchkey_app::resources::inbox::rules as inbox_rules;
 use latchkey_app::resources::instances::keys::publishable_key;
@@ -59,6 +60,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         outbound: super::outbound()?,
         counts: Arc::default(),
         answer_timeout: WEBHOOK_TIMEOUT,
+        events_at_once: EVENTS_AT_ONCE,
     };
     let jobs = jobs::start(&parts)?;
     let jobs::Parts { db, clock, rng, master, bell, outbound, counts, .. } = parts;

@@ -28,6 +28,8 @@ pub(super) async fn test(desk: &Desk<'_>) -> Result<(), Failure> {
     let sender = Sender { client: &client, master: &master, clock: &SystemClock, timeout: WEBHOOK_TIMEOUT };
     let target = Target::of(&endpoint, desk.instance.reach, &master)?;
     let attempt = sender.send(&target, &event).await?;
+    let attempt =
+        attempt.ok_or_else(|| latchkey_base::Error::internal("a made-up event cannot be opened"))?;
     if desk.is_json() {
         show::json(&webhooks::view::test(events::view::payload(&event, &master)?, &attempt));
         return Ok(());

@@ -22,7 +22,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/v1/tickets/accept", "acceptTicket", accept)
         .summary("Go to where a ticket can be used")
         .query::<Accept>()
-        .errors(&[404, 422])
+        .errors(&[403, 404, 422])
         .redirects(303)
         .public();
     api.get("/v1/redirect", "redirectToUrl", redirect)

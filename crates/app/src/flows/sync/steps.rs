@@ -64,8 +64,10 @@ pub async fn arrive(
     headers: &HeaderMap,
     token: String,
 ) -> Result<Response> {
-    let state = cookies::read(headers, cookies::SYNC).unwrap_or_default();
-    let state_digest = rules::digest(&rules::told(state)).unwrap_or_default();
+    let invalid = || Error::param(Code::InvalidQueryParameterValue, "__clerk_token");
+    // A browser that did not begin here is somebody else's, whatever state its token was made for.
+    let state = rules::usable(cookies::read(headers, cookies::SYNC)).ok_or_else(invalid)?;
+    let state_digest = rules::digest(&rules::told(&state)).ok_or_else(invalid)?;
     let (act, satellite) = (visitor.act(cx), seat.satellite.name.clone());
     let taken = cx.write(move |tx| {
         Box::pin(
@@ -75,7 +77,7 @@ pub async fn arrive(
     let (client, redirect_url) = match taken.await? {
         Taken::Now { client, redirect_url } => (client, redirect_url),
         Taken::Before => return Err(Error::new(Code::SyncNonceAlreadyConsumed)),
-        Taken::Never => return Err(Error::param(Code::InvalidQueryParameterValue, "__clerk_token")),
+        Taken::Never => return Err(invalid()),
     };
     let found = match client {
         Some(id) => {

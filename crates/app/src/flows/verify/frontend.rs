@@ -23,7 +23,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/v1/verify", "verify", verify)
         .summary("Open a link that was sent by e-mail")
         .query::<Verify>()
-        .errors(&[410])
+        .errors(&[403, 410])
         .redirects(303)
         .public();
 }

@@ -9,20 +9,21 @@ use latchkey_db::{Numbered, Statement, Tx};
 use latchkey_outbound::reach::Reach;
 use tokio::time::Instant;
 
-use super::{Courier, rules};
+use super::{Courier, Stop, rules};
 use crate::events::Event;
 use crate::outbox;
 use crate::resources::events::model::StoredEvent;
 use crate::resources::instances::model::Instance;
-use crate::resources::webhook_deliveries::model::{Attempt, Delivery, Status};
+use crate::resources::webhook_deliveries::model::{Delivery, Status};
 use crate::resources::webhooks::endpoints;
 use crate::resources::webhooks::model::Endpoint;
 use crate::resources::webhooks::sending::{Sender, Target};
 use crate::resources::webhooks::store::Progress;
 use crate::resources::{events, instances, webhook_deliveries, webhooks};
 
-/// Events of one batch: what a crash may repeat, and what one transaction notes.
-const EVENTS: i64 = 256;
+/// Why events are not sent: deleted before they arrived, damaged, or sealed with another key.
+const GONE: &str = "The event is no longer kept.";
+const UNREADABLE: &str = "The event cannot be opened.";
 /// Requests to one endpoint at once.
 const REQUESTS: usize = 16;
 
@@ -34,8 +35,11 @@ pub(super) struct Batch {
     chains: Vec<Vec<Item>>,
     /// What is noted without being sent.
     noted: Vec<Delivery>,
-    /// Whether it is nothing but events that were never tried, at an endpoint that takes them.
+    /// Whether it is nothing but new events, at an endpoint that takes them: then so is the next one, unless
+    /// something goes wrong.
     is_plain: bool,
+    /// Where the table has the endpoint's cursor. It is further back for a batch that was read ahead.
+    stored_seq: i64,
     /// The last event that was read.
     cursor_seq: i64,
 }
@@ -65,13 +69,14 @@ impl Batch {
         let now = courier.parts.clock.now();
         let mut tx = courier.parts.db.read().await?;
         let Some((endpoint, instance)) = find(&mut tx, endpoint).await? else { return Ok(None) };
-        let mut batch = Batch::behind(endpoint, &instance);
+        let mut batch = Batch::of(endpoint, &instance);
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = events::store::head(&mut tx, &batch.endpoint.instance).await?;
-        let due = batch.read_due(&mut tx, now).await?;
-        let new = batch.read_new(&mut tx, EVENTS - due, now).await?;
+        let at_once = courier.parts.events_at_once;
+        let due = batch.read_due(&mut tx, now, at_once).await?;
+        let new = batch.read_new(&mut tx, at_once - due, now).await?;
         batch.is_plain = due == 0 && batch.noted.is_empty() && batch.endpoint.failing_since.is_none();
-        if new == 0 && due < EVENTS {
+        if new == 0 && due < at_once {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.
             batch.cursor_seq = batch.cursor_seq.max(head);
         }
@@ -79,28 +84,45 @@ impl Batch {
         Ok((due > 0 || is_moved).then_some(batch))
     }
 
-    /// Reads the batch behind this one before this one has arrived. Nothing unless all is as it should be:
-    /// then what became of this one decides what the next one is. It is good only if all of this one arrives.
-    pub(super) async fn read_ahead(&self, courier: &Courier) -> Result<Option<Batch>> {
+    /// Reads the batch behind this one before this one has arrived. Nothing unless all is as it should be; and
+    /// it is good only if all of this one arrives and the endpoint stays as it is.
+    pub(super) async fn read_ahead(&self, courier: &Courier) -> Option<Batch> {
         if !self.is_plain {
-            return Ok(None);
+            return None;
         }
+        let ahead = self.behind(courier).await;
+        // It can be read again later; what is on its way now must not suffer.
+        ahead.inspect_err(|error| tracing::warn!(?error, "events could not be read ahead")).ok().flatten()
+    }
+
+    async fn behind(&self, courier: &Courier) -> Result<Option<Batch>> {
         let mut tx = courier.parts.db.read().await?;
         let Some((endpoint, instance)) = find(&mut tx, &self.endpoint).await? else { return Ok(None) };
-        if endpoint.cursor_seq != self.endpoint.cursor_seq {
+        let Endpoint { instance: id, id: endpoint_id, cursor_seq, .. } = &endpoint;
+        let any_waits = webhook_deliveries::store::any_waits(&mut tx, id, endpoint_id).await?;
+        if any_waits || *cursor_seq != self.endpoint.cursor_seq {
             return Ok(None);
         }
+        let stored_seq = *cursor_seq;
         let endpoint = Endpoint { cursor_seq: self.cursor_seq, ..endpoint };
-        let mut batch = Batch::behind(endpoint, &instance);
-        let new = batch.read_new(&mut tx, EVENTS, courier.parts.clock.now()).await?;
-        batch.is_plain = batch.noted.is_empty();
+        let mut batch = Batch { is_plain: true, stored_seq, ..Batch::of(endpoint, &instance) };
+        let new = batch.read_new(&mut tx, courier.parts.events_at_once, courier.parts.clock.now()).await?;
         Ok((new > 0).then_some(batch))
     }
 
+    /// Whether the endpoint is still what it was when this was read.
+    pub(super) async fn is_current(&self, courier: &Courier) -> Result<bool> {
+        let mut tx = courier.parts.db.read().await?;
+        let Some((endpoint, _)) = find(&mut tx, &self.endpoint).await? else { return Ok(false) };
+        let is_at_its_place = endpoint.cursor_seq == self.stored_seq;
+        Ok(is_at_its_place && Endpoint { cursor_seq: self.endpoint.cursor_seq, ..endpoint } == self.endpoint)
+    }
+
     /// An empty batch that begins behind the endpoint's cursor.
-    fn behind(endpoint: Endpoint, instance: &Instance) -> Batch {
+    fn of(endpoint: Endpoint, instance: &Instance) -> Batch {
         Batch {
             cursor_seq: endpoint.cursor_seq,
+            stored_seq: endpoint.cursor_seq,
             reach: instance.settings.events.reach(instance.environment),
             chains: Vec::new(),
             noted: Vec::new(),
@@ -110,15 +132,15 @@ impl Batch {
     }
 
     /// What is to be tried again. Of one subject there is only the first.
-    async fn read_due(&mut self, tx: &mut Tx, now: Time) -> Result<i64> {
+    async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64) -> Result<i64> {
         let Endpoint { instance, id, .. } = &self.endpoint;
         let due =
-            webhook_deliveries::store::due(tx, instance, id, now, rules::HOLDING_ATTEMPTS, EVENTS).await?;
+            webhook_deliveries::store::due(tx, instance, id, now, rules::HOLDING_ATTEMPTS, room).await?;
         let count = i64::try_from(due.len()).map_err(Error::internal)?;
         for delivery in due {
             match events::store::find(tx, &self.endpoint.instance, delivery.seq).await? {
                 Some(event) => self.chains.push(vec![Item { event, delivery }]),
-                None => self.noted.push(rules::lost(delivery, now)),
+                None => self.noted.push(rules::lost(delivery, GONE, now)),
             }
         }
         Ok(count)
@@ -230,7 +252,10 @@ async fn send_chain(
             outcome.deliveries.push(rules::queued_behind(delivery, held_until, courier.parts.clock.now()));
             continue;
         }
-        let attempt: Attempt = sender.send(target, event).await?;
+        let Some(attempt) = sender.send(target, event).await? else {
+            outcome.deliveries.push(rules::lost(delivery, UNREADABLE, courier.parts.clock.now()));
+            continue;
+        };
         outcome.attempts.push(attempt.is_success());
         let delivery = rules::tried(delivery, attempt, courier.parts.clock.now(), &*courier.parts.rng);
         held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
@@ -240,14 +265,14 @@ async fn send_chain(
 }
 
 impl Sent {
-    /// Whether the endpoint took every event.
+    /// Whether the endpoint took every event, and nothing of it waits.
     pub(super) fn is_all_taken(&self) -> bool {
         self.outcome.deliveries.iter().all(|delivery| delivery.status == Status::Succeeded)
     }
 
-    /// Notes what became of everything and moves the cursor, all at once. Says whether the endpoint was still
-    /// ours; if not, whoever has it begins where we did, or there is nothing to note any more.
-    pub(super) async fn save(self, courier: &Courier, lease: &str) -> Result<bool> {
+    /// Notes what became of everything and moves the cursor, all at once; nothing if the endpoint is not ours any
+    /// more: whoever has it begins where we did.
+    pub(super) async fn save(self, courier: &Courier, lease: &str) -> Result<(), Stop> {
         let Sent { batch, outcome } = self;
         let now = courier.parts.clock.now();
         let (failing_since, is_given_up) =
@@ -272,13 +297,13 @@ impl Sent {
             })
         });
         if !saved.await? {
-            return Ok(false);
+            return Err(Stop::Lost);
         }
         courier.parts.counts.deliveries.add(&outcome);
         if is_given_up {
             courier.parts.bell.ring(&instance);
         }
-        Ok(true)
+        Ok(())
     }
 }
 

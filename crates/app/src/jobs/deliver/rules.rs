@@ -44,9 +44,9 @@ pub(super) fn new(endpoint: &Endpoint, event: &StoredEvent, now: Time) -> Delive
     }
 }
 
-/// A delivery whose event was deleted before it arrived.
-pub(super) fn lost(mut delivery: Delivery, now: Time) -> Delivery {
-    let error = Some("The event is no longer kept.".to_owned());
+/// A delivery whose event cannot be sent any more.
+pub(super) fn lost(mut delivery: Delivery, why: &str, now: Time) -> Delivery {
+    let error = Some(why.to_owned());
     let response = String::new();
     delivery.log.push(Attempt { at: now, status_code: None, duration_ms: 0, response, error });
     Delivery { status: Status::Failed, next_at: None, updated_at: now, ..delivery }

@@ -114,9 +114,5 @@ fn data(event: &StoredEvent, master: &MasterKey) -> Result<Box<RawValue>> {
 
 /// What the event tells, if that can be read. Whoever reads many events must not stumble over one.
 fn readable(event: &StoredEvent, master: &MasterKey) -> Option<Box<RawValue>> {
-    let opened = data(event, master).ok();
-    if opened.is_none() {
-        tracing::error!(event.id = %event.id, "{} cannot be opened: was the master key changed?", event.id);
-    }
-    opened
+    data(event, master).ok()
 }

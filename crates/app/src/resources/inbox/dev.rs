@@ -20,6 +20,7 @@ use super::view::{self, MessageView};
 use crate::AppState;
 use crate::cx::Cx;
 use crate::limits::{INBOX_MESSAGES, INBOX_PATIENCE, INBOX_WAIT_SECONDS};
+use crate::resources::messages::model::read_id;
 use crate::resources::users::view::ListView;
 use crate::waiter::{Waiter, patience};
 
@@ -99,7 +100,7 @@ async fn wanted(cx: &Cx, reader: &Reader, query: &InboxQuery) -> Result<Wanted> 
 /// Where the message stands that others are to follow.
 async fn place(cx: &Cx, reader: &Reader, text: &str) -> Result<(Time, MessageId)> {
     let unknown = || Error::param(Code::FormParamValueInvalid, "after").saying("There is no such message.");
-    let id = MessageId::parse(text).ok_or_else(unknown)?;
+    let id = read_id(text).ok_or_else(unknown)?;
     let at = store::written_at(&mut cx.app.db.read().await?, &reader.instance, &id).await?;
     Ok((at.ok_or_else(unknown)?, id))
 }

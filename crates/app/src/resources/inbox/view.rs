@@ -1,14 +1,13 @@
 //! A message as the inbox shows it.
 #![expect(missing_docs, reason = "wire fields, documented by the published description")]
 
-use latchkey_base::kinds::MessageId;
 use latchkey_base::{Error, Result, Time};
 use latchkey_jose::seal::MasterKey;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::Sealed;
-use crate::resources::messages::model::Content;
+use crate::resources::messages::model::{Content, shown_id};
 use crate::words::object;
 
 object!(MessageObject, "message");
@@ -18,7 +17,7 @@ object!(MessageObject, "message");
 #[schemars(rename = "InboxMessage")]
 pub struct MessageView {
     object: MessageObject,
-    id: MessageId,
+    id: String,
     /// `email` or `sms`.
     channel: String,
     /// The address or number.
@@ -48,7 +47,7 @@ pub(super) fn message(sealed: Sealed, master: &MasterKey) -> Result<MessageView>
     let said: Content = serde_json::from_slice(&plain).map_err(Error::internal)?;
     Ok(MessageView {
         object: MessageObject::It,
-        id: sealed.id,
+        id: shown_id(&sealed.id, sealed.channel == "sms"),
         channel: sealed.channel,
         to: sealed.to,
         slug: sealed.slug,

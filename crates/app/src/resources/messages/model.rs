@@ -114,6 +114,9 @@ pub struct Queued {
     pub created_at: Time,
 }
 
+const EMAIL_PREFIX: &str = "ema_";
+const TEXT_PREFIX: &str = "sms_";
+
 /// What a message is from now on.
 pub struct Fate<'a> {
     /// `queued`, `sent`, `failed` or `held`.
@@ -122,4 +125,20 @@ pub struct Fate<'a> {
     pub next_at: Option<Time>,
     /// Why it did not work.
     pub failure: Option<&'a str>,
+}
+
+/// The id of a message as it is shown: texts have a prefix of their own, though both kinds lie in one table.
+pub fn shown_id(id: &MessageId, is_text: bool) -> String {
+    match is_text {
+        true => id.as_str().replacen(EMAIL_PREFIX, TEXT_PREFIX, 1),
+        false => id.to_string(),
+    }
+}
+
+/// The message an id that was shown belongs to.
+pub fn read_id(shown: &str) -> Option<MessageId> {
+    match shown.strip_prefix(TEXT_PREFIX) {
+        Some(rest) => MessageId::parse(&format!("{EMAIL_PREFIX}{rest}")),
+        None => MessageId::parse(shown),
+    }
 }

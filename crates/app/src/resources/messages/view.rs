@@ -6,7 +6,7 @@ use latchkey_base::kinds::{IdentificationId, MessageId, UserId};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::model::{Content, Message};
+use super::model::{Content, Message, shown_id};
 use crate::cx::Act;
 
 /// The published descriptions know no other at the time of the event.
@@ -83,8 +83,7 @@ pub fn sms<'a>(
     act: &'a Act,
 ) -> SmsView<'a> {
     SmsView {
-        // Messages of both kinds lie in one table; applications tell them apart by the prefix.
-        id: id.as_str().replacen("ema_", "sms_", 1),
+        id: shown_id(id, true),
         object: "sms_message",
         slug: message.slug,
         from_phone_number: &act.settings.messages.sms.twilio.from,

@@ -212,6 +212,15 @@ impl Issuer {
         Ok(Issuer { url: url_of(&host), host, signer })
     }
 
+    /// The same under the name of the satellite domain that vouched before, if it is one.
+    pub fn named(self, before: &str, key: &SecretKey) -> Issuer {
+        let mut names = key.settings.satellites.iter().map(|satellite| url_of(&satellite.host()));
+        match names.find(|name| name == before) {
+            Some(url) => Issuer { url, ..self },
+            None => self,
+        }
+    }
+
     /// The key browsers carry.
     pub fn publishable_key(&self, key: &SecretKey) -> String {
         publishable_key(key.environment, &self.host)

@@ -98,9 +98,11 @@ async fn touch(
     let outcome = match touched.await {
         Ok((client, id)) => {
             visitor.becomes(client, None);
-            let found = find(&cx, &visitor, &id).await?;
-            activity::note(&cx, &found.1).await?;
-            Ok(found)
+            let found = find(&cx, &visitor, &id).await;
+            if let Ok((_, user)) = &found {
+                activity::note(&cx, user).await;
+            }
+            found
         }
         Err(error) => Err(error),
     };
@@ -197,7 +199,8 @@ async fn note_use(cx: &Cx, visitor: &Visitor, session: Session, user: &User) -> 
         })
     });
     noted.await?;
-    activity::note(cx, user).await
+    activity::note(cx, user).await;
+    Ok(())
 }
 
 /// A session of the visitor's client, whatever became of it, with its user.

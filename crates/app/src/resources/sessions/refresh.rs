@@ -35,11 +35,11 @@ pub async fn refresh(
     let keys = public_keys(&mut tx, &key.instance, cx.now).await?;
     let renewal = renewals::check(&request, &keys, cx.now)?;
     let (session, user) = found(&mut tx, &key, &id).await?;
-    let issuer = Issuer::of(&cx, &mut tx, &key).await?;
+    let issuer = Issuer::of(&cx, &mut tx, &key).await?.named(&renewal.issuer, &key);
     drop(tx);
     renewals::check_session(&session, &input.refresh_token, cx.now)?;
     use_up(&cx, &key, &session, &input.refresh_token, renewal).await?;
-    activity::note(&cx, &user).await?;
+    activity::note(&cx, &user).await;
     let origin = Some(input.request_origin.as_str());
     let jwt = minted(&cx, &key, &session, &user, &issuer, origin, None)?;
     match input.format.unwrap_or_default() {

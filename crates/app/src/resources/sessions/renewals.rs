@@ -20,6 +20,8 @@ pub struct Renewal {
     pub digest: [u8; 32],
     /// When the token has become too old anyway.
     pub too_old_at: Time,
+    /// Who vouched for it: each domain of an instance has its own name.
+    pub issuer: String,
 }
 
 /// What a backend asks for.
@@ -51,10 +53,11 @@ pub fn check(request: &Request<'_>, keys: &[Jwk], now: Time) -> Result<Renewal> 
     if origin != request.origin {
         return Err(refusal(Code::RefreshRequestOriginAzpMismatch));
     }
+    let issuer = text(&verified, "iss").unwrap_or_default().to_owned();
     let too_old_at = Time::from_ms(ended.saturating_mul(1000)).plus_ms(RENEWAL_MS);
     match too_old_at <= now {
         true => Err(refusal(Code::SessionRefreshExpiredSessionTokenTooOld)),
-        false => Ok(Renewal { digest: sha256(request.token.as_bytes()), too_old_at }),
+        false => Ok(Renewal { digest: sha256(request.token.as_bytes()), too_old_at, issuer }),
     }
 }
 

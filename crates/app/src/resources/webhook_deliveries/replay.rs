@@ -17,6 +17,7 @@ pub async fn one(
     now: Time,
 ) -> Result<Delivery> {
     let missing = || not_found(event);
+    webhooks::store::lock(tx, instance, endpoint).await?.ok_or_else(|| webhooks::not_found(endpoint))?;
     let found = store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)?;
     events::store::find(tx, instance, found.seq).await?.ok_or_else(missing)?;
     let queued =

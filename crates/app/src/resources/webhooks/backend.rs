@@ -215,7 +215,10 @@ async fn test(
     let App { outbound, master, clock, .. } = &*cx.app;
     let sender = Sender { client: outbound, master, clock: &**clock, timeout: WEBHOOK_TIMEOUT };
     let target = Target::of(&endpoint, key.settings.events.reach(key.environment), master)?;
-    let attempt = sender.send(&target, &event).await?;
+    let attempt = sender
+        .send(&target, &event)
+        .await?
+        .ok_or_else(|| Error::internal("a made-up event cannot be opened"))?;
     cx.reply(&view::test(events::view::payload(&event, &cx.app.master)?, &attempt))
 }
 

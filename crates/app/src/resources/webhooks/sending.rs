@@ -43,13 +43,13 @@ impl Target<'_> {
 }
 
 impl Sender<'_> {
-    /// Sends an event once. Whatever the endpoint does is an attempt; an error is ours.
-    pub async fn send(&self, target: &Target<'_>, event: &StoredEvent) -> Result<Attempt> {
+    /// Sends an event once. Whatever the endpoint does is an attempt; an error is ours. Nothing is sent when the
+    /// event cannot be read: it is damaged, or sealed with another key.
+    pub async fn send(&self, target: &Target<'_>, event: &StoredEvent) -> Result<Option<Attempt>> {
         let began = self.clock.now();
-        // Damaged, or sealed with another key: it must not hold up all others.
         let Ok(payload) = view::payload(event, self.master) else {
             tracing::error!(event.id = %event.id, "{} cannot be opened", event.id);
-            return Ok(unsent(began, "The event cannot be opened."));
+            return Ok(None);
         };
         let body = serde_json::to_string(&payload).map_err(Error::internal)?;
         let signature = secrets::signatures(&target.secrets, event.id.as_str(), began, &body)?;
@@ -69,7 +69,7 @@ impl Sender<'_> {
         };
         let outcome = self.client.post(request).await;
         let duration_ms = self.clock.now().ms_since(began);
-        Ok(match outcome {
+        Ok(Some(match outcome {
             Ok(answer) => Attempt {
                 at: began,
                 status_code: Some(answer.status),
@@ -79,7 +79,7 @@ impl Sender<'_> {
                 error: None,
             },
             Err(failure) => Attempt { duration_ms, ..unsent(began, &failure.to_string()) },
-        })
+        }))
     }
 }
 

@@ -1,8 +1,11 @@
 //! Satellite domains: who is signed in on the primary domain is signed in there, and nobody else.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
 use latchkey_app::resources::instances::store::save_settings;
 use latchkey_app::settings::{Satellite, Settings};
+use latchkey_jose::digest::sha256;
 use latchkey_testkit::{Answer, Browser, Tenant, TestServer, escape};
 use serde_json::{Value, json};
 
@@ -175,6 +178,19 @@ async fn a_token_is_good_once_for_a_minute_and_for_the_browser_it_was_made_for()
     victim.satellite.open(&sync(PAGE)).await;
     victim.satellite.open(&link).await.is_error(400, "invalid_query_parameter_value");
     assert_eq!(sessions(&mut victim.satellite).await, [""; 0]);
+    // Nor by one that was made on purpose for browsers that did not begin at the satellite.
+    let nothing = URL_SAFE_NO_PAD.encode(sha256(b""));
+    let planted = format!(
+        "/v1/client/sync?link_domain={SHOP}&link_state={nothing}&redirect_url={}",
+        escape("https://shop.example.org/")
+    );
+    let planted = path_of(&pair.primary.open(&planted).await);
+    let mut victim = Pair::new(&t, SHOP_API);
+    for state in [None, Some("")] {
+        victim.satellite.cookies.extend(state.map(|state| ("__clerk_sync".to_owned(), state.to_owned())));
+        victim.satellite.open(&planted).await.is_error(400, "invalid_query_parameter_value");
+        assert_eq!(sessions(&mut victim.satellite).await, [""; 0]);
+    }
     // Nor is it good at another satellite, on the primary domain, or at another instance.
     let state = pair.satellite.cookies["__clerk_sync"].clone();
     for host in [BLOG_API, t.other.frontend_api.as_str(), t.tenant.frontend_api.as_str()] {
