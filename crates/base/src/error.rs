@@ -353,7 +353,7 @@ catalogue! {
     FormDisableDefaultSecondFactorNotAllowed = 422 "form_disable_default_second_factor_not_allowed" "Make another number the default instead.";
     FormIdentifierNotFound = 422 "form_identifier_not_found" "Couldn't find your account.";
     FormNewPasswordMatchesCurrent = 422 "form_new_password_matches_current" "The new password must differ from the current one.";
-    FormPasswordCompromised = 422 "form_password_compromised" "This password may be known to others. Please use another way to sign in.";
+    FormPasswordCompromised = 422 "form_password_compromised" "Your password may be compromised. To protect your account, please continue with an alternative sign-in method. You will be required to reset your password after signing in.";
     FormPasswordIncorrect = 422 "form_password_incorrect" "Password is incorrect. Try again, or use another method.";
     FormPasswordOrIdentifierIncorrect = 422 "form_password_or_identifier_incorrect" "Password or identifier is incorrect.";
     FormPasswordValidationFailed = 422 "form_password_validation_failed" "The current password is incorrect.";

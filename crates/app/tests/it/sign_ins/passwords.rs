@@ -72,6 +72,9 @@ async fn a_compromised_password_signs_nobody_in_but_another_way_does() {
     wrong.is_error(422, "form_password_incorrect");
     let answer = begin(&mut browser, json!({"identifier": EMAIL, "password": PASSWORD})).await;
     answer.is_problem(422, "form_password_compromised", "password");
+    // Pages show this sentence as it is: they have none of their own for it.
+    let told = answer.json["errors"][0]["long_message"].as_str().unwrap();
+    assert!(told.contains("continue with an alternative sign-in method"), "{told}");
     let id = answer.json["meta"]["client"]["sign_in"]["id"].as_str().unwrap().to_owned();
     step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
     let fields = json!({"strategy": "email_code", "code": code(&t).await});
