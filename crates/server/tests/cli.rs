@@ -462,6 +462,13 @@ fn a_body_nobody_asked_for_does_not_cost_the_next_request_its_connection() {
         let answer = one_answer(&mut stream);
         assert_eq!(status(&answer), expected, "{answer}");
     }
+    // A client that waits to be asked for its body is answered, not asked.
+    let mut waiting = server.connect();
+    let head =
+        "POST /v1/nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n";
+    waiting.write_all(head.as_bytes()).unwrap();
+    let answer = rest(&mut waiting);
+    assert_eq!(status(&answer), 404, "{answer}");
     let huge = "POST /v1/users HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
                 Content-Length: 50000000\r\nExpect: 100-continue\r\n";
     stream.write_all(format!("{huge}Authorization: Bearer {key}\r\n\r\n").as_bytes()).unwrap();

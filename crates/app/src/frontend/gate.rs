@@ -36,7 +36,7 @@ const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
 const ON_PRIMARY: [&str; 2] = ["/v1/client/sign_ins", "/v1/client/sign_ups"];
 
 /// What makes a client, or opens a session by a link.
-const NEW_CLIENTS: [&str; 4] = ["acceptTicket", "postClient", "putClient", "verify"];
+const ENTRANCES: [&str; 4] = ["acceptTicket", "postClient", "putClient", "verify"];
 
 /// What is the same for every instance, and answers without one.
 const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];
@@ -107,7 +107,7 @@ fn check_domain(site: &Site, operation: &Operation, query: &str) -> Result<()> {
     let signs_in = operation.method != Method::GET
         && ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning));
     let is_satellite = match &site.seat {
-        Some(_) => signs_in || NEW_CLIENTS.contains(&operation.id),
+        Some(_) => signs_in || ENTRANCES.contains(&operation.id),
         None => signs_in && site.is_development() && names_satellite(site, query)?,
     };
     match is_satellite {

@@ -113,9 +113,8 @@ impl Batch {
     /// Whether the endpoint is still what it was when this was read.
     pub(super) async fn is_current(&self, courier: &Courier) -> Result<bool> {
         let mut tx = courier.parts.db.read().await?;
-        let Some((endpoint, _)) = find(&mut tx, &self.endpoint).await? else { return Ok(false) };
-        let is_at_its_place = endpoint.cursor_seq == self.stored_seq;
-        Ok(is_at_its_place && Endpoint { cursor_seq: self.endpoint.cursor_seq, ..endpoint } == self.endpoint)
+        let expected = Endpoint { cursor_seq: self.stored_seq, ..self.endpoint.clone() };
+        Ok(webhooks::store::find(&mut tx, &expected.instance, &expected.id).await? == Some(expected))
     }
 
     /// An empty batch that begins behind the endpoint's cursor.

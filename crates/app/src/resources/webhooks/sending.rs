@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use latchkey_base::time::Clock;
-use latchkey_base::{Error, Result, Time};
+use latchkey_base::{Error, Result};
 use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
@@ -78,15 +78,15 @@ impl Sender<'_> {
                 response: if event.is_sealed() { String::new() } else { text(&answer.body) },
                 error: None,
             },
-            Err(failure) => Attempt { duration_ms, ..unsent(began, &failure.to_string()) },
+            Err(failure) => Attempt {
+                at: began,
+                status_code: None,
+                duration_ms,
+                response: String::new(),
+                error: Some(failure.to_string()),
+            },
         }))
     }
-}
-
-/// An attempt without an answer.
-fn unsent(at: Time, why: &str) -> Attempt {
-    let (response, error) = (String::new(), Some(why.to_owned()));
-    Attempt { at, status_code: None, duration_ms: 0, response, error }
 }
 
 /// The beginning of an answer as a text. NUL has no place in the tables.

@@ -1,6 +1,7 @@
 //! Links to the page where webhooks are managed.
 //!
-//! The token in a link is a pass. It names the moment the instance began to manage its webhooks; when that is deleted, so is the link.
+//! The token in a link is a pass. It names the moment the instance began to manage its webhooks; when that is
+//! deleted, so is the link.
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Id, Result, Time};

@@ -12,6 +12,15 @@ fn small_courier(t: &TestServer) -> Courier {
     Courier::new(&Parts { answer_timeout, events_at_once: 4, ..t.jobs_with(Options::default()) })
 }
 
+/// Makes a user about whom there are ten events.
+async fn eventful(t: &TestServer) -> String {
+    let (ann, _) = user(t, "ann").await;
+    for number in 0..9 {
+        rename(t, &ann, &format!("Ann {number}")).await;
+    }
+    ann
+}
+
 /// The ids of the events about one subject, oldest first.
 async fn line(t: &TestServer, subject: &str) -> Vec<String> {
     t.events().await.into_iter().filter(|event| event.subject == subject).map(|event| event.id).collect()
@@ -58,10 +67,7 @@ async fn a_failure_holds_up_its_subject_in_the_batches_behind_and_nobody_else() 
     let t = TestServer::start().await;
     let receiver = Receiver::start().await;
     endpoint(&t, &receiver).await;
-    let (ann, _) = user(&t, "ann").await;
-    for number in 0..9 {
-        rename(&t, &ann, &format!("Ann {number}")).await;
-    }
+    let ann = eventful(&t).await;
     let (ben, _) = user(&t, "ben").await;
     // The sixth is in the second batch, with the third one already read.
     receiver.react_next((0..5).map(|_| Reaction::status(200)));
@@ -87,10 +93,7 @@ async fn what_becomes_of_an_endpoint_counts_from_the_next_batch_on() {
         let t = TestServer::start().await;
         let receiver = Receiver::start().await;
         let path = format!("/v1/webhooks/endpoints/{}", endpoint(&t, &receiver).await);
-        let (ann, _) = user(&t, "ann").await;
-        for number in 0..9 {
-            rename(&t, &ann, &format!("Ann {number}")).await;
-        }
+        eventful(&t).await;
         receiver.react_next([Reaction::Late(Duration::from_millis(300), 200)]);
         let changes = async {
             begun(&receiver).await;
@@ -110,10 +113,7 @@ async fn a_secret_that_is_withdrawn_signs_no_later_batch() {
     let t = TestServer::start().await;
     let receiver = Receiver::start().await;
     let endpoint = endpoint(&t, &receiver).await;
-    let (ann, _) = user(&t, "ann").await;
-    for number in 0..9 {
-        rename(&t, &ann, &format!("Ann {number}")).await;
-    }
+    eventful(&t).await;
     receiver.react_next([Reaction::Late(Duration::from_millis(300), 200)]);
     let old = secrets(&t, &endpoint).await;
     let rotates = async {
@@ -136,10 +136,7 @@ async fn sending_again_in_the_middle_begins_again() {
     let t = TestServer::start().await;
     let receiver = Receiver::start().await;
     let endpoint = endpoint(&t, &receiver).await;
-    let (ann, _) = user(&t, "ann").await;
-    for number in 0..9 {
-        rename(&t, &ann, &format!("Ann {number}")).await;
-    }
+    let ann = eventful(&t).await;
     let (count, late) = (Arc::new(AtomicUsize::new(0)), Duration::from_millis(300));
     let counted = count.clone();
     // The fifth is the first of the second batch.

@@ -309,6 +309,10 @@ async fn nobody_signs_in_or_up_on_a_satellite() {
         let refused = pair.satellite.post(path, form.clone()).await;
         refused.is_error(403, "operation_not_allowed_on_satellite_domain");
     }
+    for path in ["/v1/verify?token=x", "/v1/tickets/accept?ticket=x"] {
+        let refused = pair.satellite.open(path).await;
+        refused.is_error(403, "operation_not_allowed_on_satellite_domain");
+    }
     // In development satellites ask the primary domain, and say so.
     give(&t, &t.tenant, &["localhost:4000"]).await;
     super::user(&t, "ann@example.com").await;
