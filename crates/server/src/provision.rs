@@ -121,12 +121,25 @@ impl Storage {
         Ok(was_first.then_some(made))
     }
 
-    /// Lets the first development instance be reached where the configuration says now, and says so: its
-    /// publishable key names the host, and one that leads to the old host is of no use.
+    /// Lets the development instances be reached where the configuration says now, and says so: a publishable
+    /// key names the host, and one that leads to the old host is of no use.
     pub(crate) async fn follow_listener(&mut self, config: &Config) -> Result<(), Failure> {
-        let Some(instance) = self.development() else { return Ok(()) };
-        let Some(host) = config.moved_frontend_api(&instance.frontend_api) else { return Ok(()) };
-        let (id, before) = (instance.id.clone(), instance.frontend_api.clone());
+        let first = self.development().map(|instance| instance.id.clone());
+        let is_development = |instance: &&Instance| instance.environment == Environment::Development;
+        for Instance { id, frontend_api, .. } in self.instances.iter().filter(is_development) {
+            let host = match first.as_ref() == Some(id) {
+                true => config.moved_frontend_api(frontend_api),
+                false => moved_local_host(id, frontend_api, config.frontend_port()),
+            };
+            if let Some(host) = host {
+                self.move_instance(id, frontend_api, host).await?;
+            }
+        }
+        self.instances = store::list(&mut self.db.read().await?).await?;
+        Ok(())
+    }
+
+    async fn move_instance(&self, id: &InstanceId, before: &str, host: String) -> Result<(), Failure> {
         let (key, wanted) = (id.clone(), host.clone());
         let moved = self.db.write(move |tx| {
             Box::pin(async move {
@@ -140,17 +153,24 @@ impl Storage {
         match moved.await? {
             None => show::note(&format!(
                 "the Frontend API of {id} has moved from {before} to {host}, so its publishable key has \
-                 changed: put the one below into your app (to choose the host yourself, set \
-                 LATCHKEY_FRONTEND_API)"
+                 changed: put the new one into your app (`latchkey instances list` shows it; to choose the host \
+                 of the first instance yourself, set LATCHKEY_FRONTEND_API)"
             )),
             Some(other) => show::note(&format!(
                 "the Frontend API of {id} is configured to be at {host}, but {other} is there; it stays at \
                  {before} (`latchkey instances list` shows them; choose another with LATCHKEY_FRONTEND_API)"
             )),
         }
-        self.instances = store::list(&mut self.db.read().await?).await?;
         Ok(())
     }
+}
+
+/// Where an instance is to be reached whose host was made up for another port than the present one.
+fn moved_local_host(id: &InstanceId, present: &str, port: Option<u16>) -> Option<String> {
+    let name = present.split(':').next().unwrap_or_default();
+    let is_made_up = name == rules::local_host(id, None);
+    let wanted = rules::local_host(id, Some(port?));
+    (is_made_up && wanted != present).then_some(wanted)
 }
 
 /// Where a new instance has its Frontend API.

@@ -97,14 +97,21 @@ fn keys_says_when_no_server_answers_where_it_would_be() {
     assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
     let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
     assert!(!remarks.contains("no server"), "{remarks}");
+    let made = ["instances", "create", "--environment", "development", "--json", "--listen"];
+    let (_, remarks) = home.json(&[&made[..], &[&format!("127.0.0.1:{free}")]].concat());
+    assert!(remarks.contains("no server answers"), "{remarks}");
 }
 
 #[test]
-fn the_development_instance_follows_the_listener_and_says_so() {
+fn development_instances_follow_the_listener_and_say_so() {
     let home = Home::new();
     let (first, second) = (free_port(), free_port());
     let host = |port: u16| format!("127.0.0.1:{port}");
     let server = home.serve_with(&["--frontend-listen", &host(first)]);
+    let create = ["instances", "create", "--environment", "development", "--json"];
+    let (other, _) = home.json(&[&create[..], &["--frontend-listen", &host(first)]].concat());
+    let name = other["frontend_api"].as_str().and_then(|api| api.strip_suffix(&format!(":{first}"))).unwrap();
+    let (chosen, _) = home.json(&[&create[..], &["--frontend-api", "other.localhost:81"]].concat());
     let before = server.announced("publishable key").to_owned();
     assert!(!server.log().contains("has moved"));
     server.stop();
@@ -117,12 +124,16 @@ fn the_development_instance_follows_the_listener_and_says_so() {
     let (keys, _) = home.json(&["keys", "--json"]);
     assert_eq!((&keys["publishable_key"], &keys["frontend_api"]), (&json!(after), &json!(host(second))));
     assert_eq!(status(&server.get_frontend("/v1/environment", &host(second))), 200);
+    let said = format!("has moved from {name}:{first} to {name}:{second}");
+    assert!(server.log().contains(&said), "{}", server.log());
+    let (keys, _) = home.json(&["keys", "--json", "--instance", chosen["instance_id"].as_str().unwrap()]);
+    assert_eq!(keys["frontend_api"], "other.localhost:81");
     server.stop();
 
     // A host that was chosen follows nothing but the setting.
     home.serve_with(&["--frontend-listen", &host(second), "--frontend-api", "dev.example.com"]).stop();
     let server = home.serve_with(&["--frontend-listen", &host(first)]);
-    assert!(!server.log().contains("has moved"), "{}", server.log());
+    assert!(!server.log().contains("to 127.0.0.1"), "{}", server.log());
     let (list, _) = home.json(&["instances", "list", "--json"]);
     assert_eq!(list[0]["frontend_api"], "dev.example.com");
 }

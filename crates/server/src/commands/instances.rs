@@ -6,6 +6,7 @@ use latchkey_app::resources::instances::model::{Environment, Instance};
 use latchkey_app::resources::instances::rules;
 use serde_json::{Value, json};
 
+use super::keys;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::files;
@@ -55,6 +56,7 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
             "a production instance was created; keep its secret key, it is not shown again"
         }
     });
+    keys::doubt_address(config);
     Keys::new(config, &made).print(line.get_flag("json"));
     Ok(())
 }

@@ -42,7 +42,7 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
 
 /// Says so when the address this command knows is not that of the running server. Where every start takes
 /// another port nobody can tell.
-fn doubt_address(config: &Config) {
+pub(super) fn doubt_address(config: &Config) {
     let address = config.listen;
     let is_known = config.is_direct() && address.port() != 0;
     if is_known && TcpStream::connect_timeout(&address, PATIENCE).is_err() {
