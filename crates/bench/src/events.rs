@@ -21,7 +21,7 @@ use crate::report::{Goal, Load, millis, number};
 use crate::scenarios::Subject;
 
 /// Events that wait when the endpoint is enabled, in each round: enough that beginning and end do not count.
-const BACKLOG: u64 = 6_000;
+const BACKLOG: u64 = 20_000;
 /// Events whose way is timed one by one.
 const SINGLE: u64 = 200;
 /// Between two of them: longer than anything about the one before lasts.

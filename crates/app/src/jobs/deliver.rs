@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use futures_util::future::try_join;
+use futures_util::future::{TryFutureExt, try_join};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng;
 use latchkey_base::{Error, Result};
@@ -79,9 +79,10 @@ impl Counts {
     }
 }
 
-/// Sends events.
+/// Sends events. Clones share everything.
+#[derive(Clone)]
 pub struct Courier {
-    parts: Parts,
+    parts: Arc<Parts>,
 }
 
 /// An endpoint that is ours for some time.
@@ -107,7 +108,6 @@ impl From<Error> for Stop {
 
 /// Starts sending. It ends with the runtime or when the handle is aborted.
 pub fn spawn(courier: Courier) -> JoinHandle<()> {
-    let courier = Arc::new(courier);
     tokio::spawn(async move {
         let mut listener = courier.parts.bell.listen();
         let mut served = Served::default();
@@ -151,7 +151,7 @@ impl Served {
 impl Courier {
     /// Makes a courier. Connections are made when there is something to send.
     pub fn new(parts: &Parts) -> Courier {
-        Courier { parts: parts.clone() }
+        Courier { parts: Arc::new(parts.clone()) }
     }
 
     /// Sends all that is due now, and returns when it is done.
@@ -171,7 +171,7 @@ impl Courier {
     }
 
     /// Takes as many endpoints as there is room for, and serves each in a task of its own.
-    async fn take(self: &Arc<Courier>, served: &mut Served) -> Result<()> {
+    async fn take(&self, served: &mut Served) -> Result<()> {
         for endpoint in self.waiting().await? {
             if !served.has_room(&endpoint.instance) {
                 continue;
@@ -255,15 +255,15 @@ impl Courier {
         let end = Instant::now() + TURN;
         let mut next = Batch::read(self, &turn.endpoint).await?;
         let mut unsaved: Option<Sent> = None;
-        while let Some(batch) = next.take() {
+        while let Some(mut batch) = next.take() {
+            let sending = batch.send(self, end);
             let beside = async {
                 if let Some(sent) = unsaved.take() {
                     sent.save(self, &turn.lease).await?;
                 }
                 Ok(batch.read_ahead(self).await)
             };
-            let sending = async { batch.send(self, end).await.map_err(Stop::Failed) };
-            let (outcome, ahead) = try_join(sending, beside).await?;
+            let (outcome, ahead) = try_join(sending.map_err(Stop::Failed), beside).await?;
             let sent = batch.became(outcome);
             let is_over = Instant::now() >= end;
             match ahead.filter(|_| sent.is_all_taken() && !is_over) {

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::vec;
 
-use futures_util::stream::{FuturesUnordered, StreamExt};
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Numbered, Statement, Tx};
 use latchkey_outbound::reach::Reach;
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::{Courier, Stop, rules};
@@ -31,8 +33,8 @@ const REQUESTS: usize = 16;
 pub(super) struct Batch {
     endpoint: Endpoint,
     reach: Reach,
-    /// Events about one subject, oldest first: one is sent when the one before it has arrived.
-    chains: Vec<Vec<Item>>,
+    /// What is to be sent.
+    chains: Vec<Chain>,
     /// What is noted without being sent.
     noted: Vec<Delivery>,
     /// Whether it is nothing but new events, at an endpoint that takes them: then so is the next one, unless
@@ -44,9 +46,20 @@ pub(super) struct Batch {
     cursor_seq: i64,
 }
 
+/// Events about one subject, oldest first: one is sent when the one before it has arrived.
+type Chain = Vec<Item>;
+
 struct Item {
     event: StoredEvent,
     delivery: Delivery,
+}
+
+/// What those who send a batch share.
+struct Round {
+    courier: Courier,
+    target: Target,
+    end: Instant,
+    waiting: Mutex<vec::IntoIter<Chain>>,
 }
 
 /// What became of the events of a batch.
@@ -192,34 +205,32 @@ impl Batch {
 
     /// Sends everything, some subjects at once, each in its order. What is left at the end of the turn waits
     /// for the next one.
-    pub(super) async fn send(&self, courier: &Courier, end: Instant) -> Result<Outcome> {
-        let sender = Sender {
-            client: &courier.parts.outbound,
-            master: &courier.parts.master,
-            clock: &*courier.parts.clock,
-            timeout: courier.parts.answer_timeout,
-        };
-        let target = Target::of(&self.endpoint, self.reach, &courier.parts.master)?;
-        let mut waiting = self.chains.iter();
-        let mut running = FuturesUnordered::new();
-        for chain in waiting.by_ref().take(REQUESTS) {
-            running.push(send_chain(courier, &sender, &target, chain));
-        }
-        let mut all = Outcome::default();
-        while let Some(done) = running.next().await {
-            if Instant::now() < end
-                && let Some(chain) = waiting.next()
-            {
-                running.push(send_chain(courier, &sender, &target, chain));
+    pub(super) fn send(
+        &mut self,
+        courier: &Courier,
+        end: Instant,
+    ) -> impl Future<Output = Result<Outcome>> + use<> {
+        let chains = std::mem::take(&mut self.chains);
+        let target = Target::of(&self.endpoint, self.reach, &courier.parts.master);
+        let courier = courier.clone();
+        async move {
+            let senders = chains.len().min(REQUESTS);
+            let waiting = Mutex::new(chains.into_iter());
+            let round = Arc::new(Round { courier, target: target?, end, waiting });
+            // Tasks, so that all processors take part; they end with the set.
+            let mut tasks: JoinSet<Result<Outcome>> = (0..senders).map(|_| round.clone().send()).collect();
+            let mut all = Outcome::default();
+            while let Some(done) = tasks.join_next().await {
+                let Outcome { deliveries, attempts } = done.map_err(Error::internal)??;
+                all.deliveries.extend(deliveries);
+                all.attempts.extend(attempts);
             }
-            let Outcome { deliveries, attempts } = done?;
-            all.deliveries.extend(deliveries);
-            all.attempts.extend(attempts);
+            let now = round.courier.parts.clock.now();
+            let mut waiting = round.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let left = waiting.by_ref().flatten();
+            all.deliveries.extend(left.map(|item| rules::queued_behind(item.delivery, None, now)));
+            Ok(all)
         }
-        let now = courier.parts.clock.now();
-        let left = waiting.flatten().map(|item| rules::queued_behind(item.delivery.clone(), None, now));
-        all.deliveries.extend(left);
-        Ok(all)
     }
 
     /// What is to be noted now that it was sent.
@@ -236,31 +247,47 @@ async fn find(tx: &mut Tx, endpoint: &Endpoint) -> Result<Option<(Endpoint, Inst
     Ok(instance.map(|instance| (endpoint, instance)))
 }
 
-/// Sends events about one subject, each when the one before it has arrived.
-async fn send_chain(
-    courier: &Courier,
-    sender: &Sender<'_>,
-    target: &Target<'_>,
-    chain: &[Item],
-) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let mut held_until = None;
-    for Item { event, delivery } in chain {
-        let delivery = delivery.clone();
-        if held_until.is_some() {
-            outcome.deliveries.push(rules::queued_behind(delivery, held_until, courier.parts.clock.now()));
-            continue;
+impl Round {
+    /// Sends one chain after the other, beside others who do.
+    async fn send(self: Arc<Round>) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
+        while let Some(chain) = self.next() {
+            self.send_chain(chain, &mut outcome).await?;
         }
-        let Some(attempt) = sender.send(target, event).await? else {
-            outcome.deliveries.push(rules::lost(delivery, UNREADABLE, courier.parts.clock.now()));
-            continue;
-        };
-        outcome.attempts.push(attempt.is_success());
-        let delivery = rules::tried(delivery, attempt, courier.parts.clock.now(), &*courier.parts.rng);
-        held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
-        outcome.deliveries.push(delivery);
+        Ok(outcome)
     }
-    Ok(outcome)
+
+    fn next(&self) -> Option<Chain> {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        if Instant::now() < self.end { waiting.next() } else { None }
+    }
+
+    /// Sends events about one subject, each when the one before it has arrived.
+    async fn send_chain(&self, chain: Chain, outcome: &mut Outcome) -> Result<()> {
+        let parts = &self.courier.parts;
+        let sender = Sender {
+            client: &parts.outbound,
+            master: &parts.master,
+            clock: &*parts.clock,
+            timeout: parts.answer_timeout,
+        };
+        let mut held_until = None;
+        for Item { event, delivery } in chain {
+            if held_until.is_some() {
+                outcome.deliveries.push(rules::queued_behind(delivery, held_until, parts.clock.now()));
+                continue;
+            }
+            let Some(attempt) = sender.send(&self.target, &event).await? else {
+                outcome.deliveries.push(rules::lost(delivery, UNREADABLE, parts.clock.now()));
+                continue;
+            };
+            outcome.attempts.push(attempt.is_success());
+            let delivery = rules::tried(delivery, attempt, parts.clock.now(), &*parts.rng);
+            held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
+            outcome.deliveries.push(delivery);
+        }
+        Ok(())
+    }
 }
 
 impl Sent {

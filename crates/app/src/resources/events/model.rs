@@ -1,5 +1,7 @@
 //! Event: something that happened in an instance.
 
+use std::borrow::Cow;
+
 use latchkey_base::kinds::{EventId, InstanceId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_jose::seal::MasterKey;
@@ -51,12 +53,12 @@ impl StoredEvent {
     }
 
     /// What the event tells, as JSON.
-    pub fn open(&self, master: &MasterKey) -> Result<String> {
+    pub fn open(&self, master: &MasterKey) -> Result<Cow<'_, str>> {
         match &self.data {
-            Data::Plain(text) => Ok(text.clone()),
+            Data::Plain(text) => Ok(Cow::Borrowed(text)),
             Data::Sealed(sealed) => {
                 let plain = master.open(self.id.as_str(), sealed).map_err(Error::internal)?;
-                String::from_utf8(plain).map_err(Error::internal)
+                String::from_utf8(plain).map(Cow::Owned).map_err(Error::internal)
             }
         }
     }

@@ -81,6 +81,13 @@ pub fn payload<'a>(event: &'a StoredEvent, master: &MasterKey) -> Result<Payload
     Ok(PayloadView { data: data(event, master)?, about: about(event) })
 }
 
+/// What a receiver is sent, as a text. What the event tells was JSON when it was stored; it is not read again.
+pub fn body(event: &StoredEvent, master: &MasterKey) -> Result<String> {
+    let about = serde_json::to_string(&about(event)).map_err(Error::internal)?;
+    let rest = about.strip_prefix('{').unwrap_or_default();
+    Ok([r#"{"data":"#, &event.open(master)?, ",", rest].concat())
+}
+
 /// What a receiver is sent, or nothing where that cannot be read any more.
 pub fn payload_if_readable<'a>(event: &'a StoredEvent, master: &MasterKey) -> Option<PayloadView<'a>> {
     Some(PayloadView { data: readable(event, master)?, about: about(event) })
@@ -109,10 +116,37 @@ fn about(event: &StoredEvent) -> AboutView<'_> {
 }
 
 fn data(event: &StoredEvent, master: &MasterKey) -> Result<Box<RawValue>> {
-    RawValue::from_string(event.open(master)?).map_err(Error::internal)
+    RawValue::from_string(event.open(master)?.into_owned()).map_err(Error::internal)
 }
 
 /// What the event tells, if that can be read. Whoever reads many events must not stumble over one.
 fn readable(event: &StoredEvent, master: &MasterKey) -> Option<Box<RawValue>> {
     data(event, master).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use latchkey_base::Id;
+
+    use super::super::model::Data;
+    use super::*;
+
+    #[test]
+    fn receivers_are_sent_what_the_payload_shows() {
+        let event = StoredEvent {
+            instance: Id::unset(),
+            seq: 1,
+            id: Id::unset(),
+            kind: "user.created".to_owned(),
+            subject: "user_1".to_owned(),
+            data: Data::Plain(r#"{"id":"user_1","first_name":"\u0000\"Ada\""}"#.to_owned()),
+            client_ip: "::1".to_owned(),
+            user_agent: "\"quoted\"\u{7}".to_owned(),
+            created_at: Time::from_ms(1_700_000_000_000),
+        };
+        let master = MasterKey::from_bytes([1; 32]);
+        let shown = serde_json::to_string(&payload(&event, &master).unwrap()).unwrap();
+        assert_eq!(body(&event, &master).unwrap(), shown);
+        assert!(serde_json::from_str::<Value>(&shown).is_ok());
+    }
 }

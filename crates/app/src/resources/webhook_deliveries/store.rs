@@ -65,7 +65,7 @@ pub async fn due(
     Ok(tx.all(&sql, &params, read).await?)
 }
 
-/// The deliveries of an endpoint whose events have numbers after one and up to another.
+/// The deliveries of an endpoint whose events have numbers after one and up to another, in their order.
 pub async fn between(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -74,14 +74,15 @@ pub async fn between(
     up_to: i64,
 ) -> Result<Vec<Delivery>> {
     let params = [instance.into(), endpoint.into(), after.into(), up_to.into()];
-    let sql = [SELECT, " WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND seq <= $4"];
+    let sql = [SELECT, " WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq"];
     Ok(tx.all(&sql, &params, read).await?)
 }
 
-/// Whether anything waits for a try at an endpoint.
+/// Whether anything waits for a try at an endpoint. In an order that only the index of what is due has: without
+/// it PostgreSQL looks for one among all.
 pub async fn any_waits(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEndpointId) -> Result<bool> {
     let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
-               AND next_at IS NOT NULL LIMIT 1";
+               AND next_at IS NOT NULL ORDER BY next_at LIMIT 1";
     Ok(tx.maybe(&[sql], &[instance.into(), endpoint.into()], |row| row.int(0)).await?.is_some())
 }
 
@@ -94,7 +95,7 @@ pub async fn is_held(
     holding: i64,
 ) -> Result<bool> {
     let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
-               AND subject_id = $3 AND next_at IS NOT NULL AND attempts < $4 LIMIT 1";
+               AND subject_id = $3 AND next_at IS NOT NULL AND attempts < $4 ORDER BY seq LIMIT 1";
     let params = [instance.into(), endpoint.into(), subject.into(), holding.into()];
     Ok(tx.maybe(&[sql], &params, |row| row.int(0)).await?.is_some())
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use latchkey_base::time::Clock;
-use latchkey_base::{Error, Result};
+use latchkey_base::Result;
 use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
@@ -29,32 +29,31 @@ pub struct Sender<'a> {
 }
 
 /// Where events are sent, and what they are signed with.
-pub struct Target<'a> {
-    url: &'a str,
+pub struct Target {
+    url: String,
     secrets: Vec<SigningSecret>,
     reach: Reach,
 }
 
-impl Target<'_> {
+impl Target {
     /// Opens the secrets of an endpoint.
-    pub fn of<'a>(endpoint: &'a Endpoint, reach: Reach, master: &MasterKey) -> Result<Target<'a>> {
-        Ok(Target { url: &endpoint.url, secrets: secrets::open(endpoint, master)?, reach })
+    pub fn of(endpoint: &Endpoint, reach: Reach, master: &MasterKey) -> Result<Target> {
+        Ok(Target { url: endpoint.url.clone(), secrets: secrets::open(endpoint, master)?, reach })
     }
 }
 
 impl Sender<'_> {
     /// Sends an event once. Whatever the endpoint does is an attempt; an error is ours. Nothing is sent when the
     /// event cannot be read: it is damaged, or sealed with another key.
-    pub async fn send(&self, target: &Target<'_>, event: &StoredEvent) -> Result<Option<Attempt>> {
+    pub async fn send(&self, target: &Target, event: &StoredEvent) -> Result<Option<Attempt>> {
         let began = self.clock.now();
-        let Ok(payload) = view::payload(event, self.master) else {
+        let Ok(body) = view::body(event, self.master) else {
             tracing::error!(event.id = %event.id, "{} cannot be opened", event.id);
             return Ok(None);
         };
-        let body = serde_json::to_string(&payload).map_err(Error::internal)?;
         let signature = secrets::signatures(&target.secrets, event.id.as_str(), began, &body)?;
         let request = Request {
-            url: target.url,
+            url: &target.url,
             headers: vec![
                 ("content-type", "application/json".to_owned()),
                 ("user-agent", concat!("Latchkey-Webhooks/", env!("CARGO_PKG_VERSION")).to_owned()),
