@@ -4,6 +4,7 @@ use latchkey_app::settings::Settings;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 
+mod changes;
 mod links;
 mod lockouts;
 mod passwords;

@@ -74,7 +74,8 @@ pub async fn between(
     up_to: i64,
 ) -> Result<Vec<Delivery>> {
     let params = [instance.into(), endpoint.into(), after.into(), up_to.into()];
-    let sql = [SELECT, " WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq"];
+    let sql =
+        [SELECT, " WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq"];
     Ok(tx.all(&sql, &params, read).await?)
 }
 
