@@ -194,7 +194,12 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
         ],
         Limit { requests: 10, window_ms: 60_000 },
     ),
+    // Ours: one picture is made smaller at a time, and this is less than may wait for it.
+    (&[RESIZE_IMAGE], Limit { requests: 50, window_ms: TEN_SECONDS }),
 ];
+
+/// Making a picture smaller, which is for no instance.
+pub const RESIZE_IMAGE: &str = "resizeImage";
 
 /// Operations that are never limited.
 const UNLIMITED: &[&str] = &["GetJWKS"];
