@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use bytes::Bytes;
-use latchkey_base::time::Clock;
 use latchkey_base::Result;
+use latchkey_base::time::Clock;
 use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
