@@ -65,13 +65,24 @@ impl Counts {
     }
 }
 
+/// How long events on their way are waited for at the end. What is not noted by then is sent again.
+const LAST_EVENTS: Duration = Duration::from_secs(5);
+
 /// The jobs that run.
-pub struct Jobs(Vec<JoinHandle<()>>);
+pub struct Jobs {
+    courier: Courier,
+    sending: JoinHandle<()>,
+    others: Vec<JoinHandle<()>>,
+}
 
 impl Jobs {
-    /// Ends them. What they do is cut into transactions, so any moment is good.
-    pub fn stop(self) {
-        self.0.iter().for_each(JoinHandle::abort);
+    /// Ends them. What they do is cut into transactions, so any moment is good; only what was sent is noted.
+    pub async fn stop(mut self) {
+        self.others.iter().for_each(JoinHandle::abort);
+        self.courier.stop();
+        if tokio::time::timeout(LAST_EVENTS, &mut self.sending).await.is_err() {
+            self.sending.abort();
+        }
     }
 }
 
@@ -89,7 +100,9 @@ pub fn start(parts: &Parts) -> Result<Jobs> {
             }
         }
     });
-    Ok(Jobs(vec![cleaning, deliver::spawn(Courier::new(parts)), post::spawn(post)]))
+    let courier = Courier::new(parts);
+    let sending = deliver::spawn(courier.clone());
+    Ok(Jobs { courier, sending, others: vec![cleaning, post::spawn(post)] })
 }
 
 /// Deletes once what is old, without rests.

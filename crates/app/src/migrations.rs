@@ -61,4 +61,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0010_orders",
+        common: include_str!("../../../migrations/0010_orders.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

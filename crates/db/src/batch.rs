@@ -22,6 +22,9 @@ const BATCH: usize = 64;
 /// Batches under way at the same time: while one waits for the disk, the next runs.
 const AT_ONCE: usize = 2;
 
+/// Parameters of one statement, with some room for those beside the rows.
+const PARAMETERS: usize = 65_000;
+
 /// Transactions waiting for their batch.
 pub(crate) struct Batches {
     waiting: Mutex<Vec<Job>>,
@@ -147,14 +150,19 @@ pub(crate) fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec
     sent
 }
 
+/// How many of `rows` rows go in one statement: a power of two, so that a few prepared statements serve all, and
+/// no more parameters than PostgreSQL takes.
+pub(crate) fn together_at_most(rows: usize, width: usize) -> usize {
+    1 << rows.min(PARAMETERS / width.max(1)).max(1).ilog2()
+}
+
 /// `… VALUES ($1, $2)` becomes `… VALUES ($1, $2), ($3, $4)`: for how many of `rows` rows, and the text.
-/// Their number is a power of two, so that a few prepared statements serve all.
 fn several(sql: &str, width: usize, rows: usize) -> (usize, Cow<'_, str>) {
     let tuple = |row: usize| {
         let marks: Vec<String> = (1..=width).map(|column| format!("${}", row * width + column)).collect();
         format!("({})", marks.join(", "))
     };
-    let count = 1 << rows.ilog2();
+    let count = together_at_most(rows, width);
     match sql.split_once(&tuple(0)) {
         Some((before, after)) if count > 1 => {
             let tuples: Vec<String> = (0..count).map(tuple).collect();

@@ -2,6 +2,7 @@
 //! statement, which travels with the commit: whoever takes a number holds its series until then, and everybody
 //! else waits for it.
 
+use crate::batch::together_at_most;
 use crate::error::{DbError, Result};
 use crate::tx::Numbered;
 use crate::value::Value;
@@ -27,8 +28,7 @@ impl Counted<'_> {
     }
 }
 
-/// The statements for rows in which those of one series stand together, in their order. Each has a power of two
-/// of them, so that a few prepared statements serve all.
+/// The statements for rows in which those of one series stand together, in their order.
 pub(crate) fn statements<'a>(numbering: &str, rows: &[&'a Numbered]) -> Result<Vec<Counted<'a>>> {
     let mut all = Vec::new();
     for alike in
@@ -36,7 +36,8 @@ pub(crate) fn statements<'a>(numbering: &str, rows: &[&'a Numbered]) -> Result<V
     {
         let mut left = alike;
         while !left.is_empty() {
-            let (now, later) = left.split_at(1 << left.len().ilog2());
+            let width = left[0].statement.1.len();
+            let (now, later) = left.split_at(together_at_most(left.len(), width));
             let count = i64::try_from(now.len()).map_err(DbError::failed)?;
             let head = [now[0].series.as_str().into(), count.into()];
             all.push(Counted { sql: text(numbering, now[0], count)?, head, rows: now.to_vec() });
@@ -94,5 +95,15 @@ mod tests {
         assert_eq!(all[0].params()[..2], [&Value::from("a"), &2i64.into()]);
         assert_eq!(all[0].params().len(), 6);
         assert_eq!(all[0].numbers(9).collect::<Vec<_>>(), [8, 9]);
+    }
+
+    #[test]
+    fn no_statement_has_more_parameters_than_postgresql_takes() {
+        let row =
+            Numbered { series: "a".to_owned(), statement: ("INSERT INTO e VALUES ()", vec![1i64.into(); 9]) };
+        let rows = vec![row; 10_000];
+        let all = statements("TAKE", &rows.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(all.iter().map(|one| one.rows.len()).sum::<usize>(), 10_000);
+        assert!(all.iter().all(|one| one.params().len() <= 65_535));
     }
 }

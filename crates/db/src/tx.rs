@@ -151,8 +151,9 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Vec<T>> {
-        // SQLite has one writer: whoever runs is alone.
-        let suffix = if self.is_sqlite() { "" } else { " FOR UPDATE" };
+        // SQLite has one writer: whoever runs is alone. Keys never change, so rows that refer to this one may
+        // be added meanwhile.
+        let suffix = if self.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
         self.query([&parts.concat(), suffix].concat(), params, read).await
     }
 
@@ -163,7 +164,7 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Vec<T>> {
-        let suffix = if self.is_sqlite() { "" } else { " FOR UPDATE SKIP LOCKED" };
+        let suffix = if self.is_sqlite() { "" } else { " FOR NO KEY UPDATE SKIP LOCKED" };
         self.query([&parts.concat(), suffix].concat(), params, read).await
     }
 

@@ -11,10 +11,10 @@ mod rules;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-use futures_util::future::{TryFutureExt, try_join};
+use futures_util::future::{FutureExt, try_join};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng;
 use latchkey_base::{Error, Result};
@@ -83,6 +83,7 @@ impl Counts {
 #[derive(Clone)]
 pub struct Courier {
     parts: Arc<Parts>,
+    is_stopped: Arc<AtomicBool>,
 }
 
 /// An endpoint that is ours for some time.
@@ -106,18 +107,19 @@ impl From<Error> for Stop {
     }
 }
 
-/// Starts sending. It ends with the runtime or when the handle is aborted.
+/// Starts sending, until the courier is stopped and all that is on its way was noted.
 pub fn spawn(courier: Courier) -> JoinHandle<()> {
     tokio::spawn(async move {
         let mut listener = courier.parts.bell.listen();
         let mut served = Served::default();
-        loop {
+        while !courier.is_stopped.load(Relaxed) {
             if let Err(error) = courier.take(&mut served).await {
                 tracing::error!(?error, "endpoints could not be taken; the next try is soon");
             }
             listener.wait(EVERY).await;
             served.clear();
         }
+        while served.tasks.join_next().await.is_some() {}
     })
 }
 
@@ -151,12 +153,23 @@ impl Served {
 impl Courier {
     /// Makes a courier. Connections are made when there is something to send.
     pub fn new(parts: &Parts) -> Courier {
-        Courier { parts: Arc::new(parts.clone()) }
+        Courier { parts: Arc::new(parts.clone()), is_stopped: Arc::default() }
     }
 
-    /// Sends all that is due now, and returns when it is done.
+    /// Sends nothing more. What is on its way is still noted, and endpoints are given back.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Relaxed);
+        self.parts.bell.ring_workers();
+    }
+
+    /// Whether a turn that ends then is over.
+    fn is_over(&self, end: Instant) -> bool {
+        Instant::now() >= end || self.is_stopped.load(Relaxed)
+    }
+
+    /// Sends all that is due now, and returns when it is done or the courier is stopped.
     pub async fn run_once(&self) -> Result<()> {
-        loop {
+        while !self.is_stopped.load(Relaxed) {
             let mut turns = Vec::new();
             for endpoint in self.waiting().await? {
                 turns.extend(self.lease(endpoint).await?);
@@ -168,6 +181,7 @@ impl Courier {
                 self.serve(&turn).await?;
             }
         }
+        Ok(())
     }
 
     /// Takes as many endpoints as there is room for, and serves each in a task of its own.
@@ -261,11 +275,12 @@ impl Courier {
                 if let Some(sent) = unsaved.take() {
                     sent.save(self, &turn.lease).await?;
                 }
-                Ok(batch.read_ahead(self).await)
+                Ok::<_, Stop>(batch.read_ahead(self).await)
             };
-            let (outcome, ahead) = try_join(sending.map_err(Stop::Failed), beside).await?;
-            let sent = batch.became(outcome);
-            let is_over = Instant::now() >= end;
+            // What became of the batch before is noted even if sending this one fails.
+            let (outcome, ahead) = try_join(sending.map(Ok), beside).await?;
+            let sent = batch.became(outcome?);
+            let is_over = self.is_over(end);
             match ahead.filter(|_| sent.is_all_taken() && !is_over) {
                 Some(ahead) if ahead.is_current(self).await? => {
                     (unsaved, next) = (Some(sent), Some(ahead));

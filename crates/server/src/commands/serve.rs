@@ -81,7 +81,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         slow_slots: config.hash_threads,
     });
     http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
-    jobs.stop();
+    jobs.stop().await;
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 //! What is sent to one endpoint in one go.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::vec;
@@ -37,6 +37,8 @@ pub(super) struct Batch {
     chains: Vec<Chain>,
     /// What is noted without being sent.
     noted: Vec<Delivery>,
+    /// The subjects of what was due: others may wait behind it.
+    due_subjects: Vec<String>,
     /// Whether it is nothing but new events, at an endpoint that takes them: then so is the next one, unless
     /// something goes wrong.
     is_plain: bool,
@@ -138,22 +140,30 @@ impl Batch {
             reach: instance.settings.events.reach(instance.environment),
             chains: Vec::new(),
             noted: Vec::new(),
+            due_subjects: Vec::new(),
             is_plain: false,
             endpoint,
         }
     }
 
-    /// What is to be tried again. Of one subject there is only the first.
+    /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
     async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64) -> Result<i64> {
         let Endpoint { instance, id, .. } = &self.endpoint;
         let due =
             webhook_deliveries::store::due(tx, instance, id, now, rules::HOLDING_ATTEMPTS, room).await?;
-        let count = i64::try_from(due.len()).map_err(Error::internal)?;
-        for delivery in due {
-            match events::store::find(tx, &self.endpoint.instance, delivery.seq).await? {
-                Some(event) => self.chains.push(vec![Item { event, delivery }]),
-                None => self.noted.push(rules::lost(delivery, GONE, now)),
+        let mut count = i64::try_from(due.len()).map_err(Error::internal)?;
+        for first in due {
+            self.due_subjects.push(first.subject.clone());
+            let behind = webhook_deliveries::store::due_behind(tx, &first, now, room - count).await?;
+            count += i64::try_from(behind.len()).map_err(Error::internal)?;
+            let mut chain = Chain::new();
+            for delivery in std::iter::once(first).chain(behind) {
+                match events::store::find(tx, &delivery.instance, delivery.seq).await? {
+                    Some(event) => chain.push(Item { event, delivery }),
+                    None => self.noted.push(rules::lost(delivery, GONE, now)),
+                }
             }
+            self.chains.push(chain);
         }
         Ok(count)
     }
@@ -194,9 +204,7 @@ impl Batch {
         }
         for (is_held, chain) in chains.into_values() {
             match is_held {
-                true => self
-                    .noted
-                    .extend(chain.into_iter().map(|item| rules::queued_behind(item.delivery, None, now))),
+                true => self.noted.extend(chain.into_iter().map(|item| rules::held(item.delivery, now))),
                 false => self.chains.push(chain),
             }
         }
@@ -228,7 +236,7 @@ impl Batch {
             let now = round.courier.parts.clock.now();
             let mut waiting = round.waiting.lock().unwrap_or_else(PoisonError::into_inner);
             let left = waiting.by_ref().flatten();
-            all.deliveries.extend(left.map(|item| rules::queued_behind(item.delivery, None, now)));
+            all.deliveries.extend(left.map(|item| rules::left(item.delivery, now)));
             Ok(all)
         }
     }
@@ -259,7 +267,12 @@ impl Round {
 
     fn next(&self) -> Option<Chain> {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if Instant::now() < self.end { waiting.next() } else { None }
+        if self.is_over() { None } else { waiting.next() }
+    }
+
+    /// Whether nothing more is to be sent.
+    fn is_over(&self) -> bool {
+        self.courier.is_over(self.end)
     }
 
     /// Sends events about one subject, each when the one before it has arrived.
@@ -271,10 +284,14 @@ impl Round {
             clock: &*parts.clock,
             timeout: parts.answer_timeout,
         };
-        let mut held_until = None;
-        for Item { event, delivery } in chain {
-            if held_until.is_some() {
-                outcome.deliveries.push(rules::queued_behind(delivery, held_until, parts.clock.now()));
+        let mut is_held = false;
+        for (nth, Item { event, delivery }) in chain.into_iter().enumerate() {
+            if is_held {
+                outcome.deliveries.push(rules::held(delivery, parts.clock.now()));
+                continue;
+            }
+            if nth > 0 && self.is_over() {
+                outcome.deliveries.push(rules::left(delivery, parts.clock.now()));
                 continue;
             }
             let Some(attempt) = sender.send(&self.target, &event).await? else {
@@ -283,7 +300,7 @@ impl Round {
             };
             outcome.attempts.push(attempt.is_success());
             let delivery = rules::tried(delivery, attempt, parts.clock.now(), &*parts.rng);
-            held_until = delivery.next_at.filter(|_| rules::is_holding(&delivery));
+            is_held = rules::is_holding(&delivery);
             outcome.deliveries.push(delivery);
         }
         Ok(())
@@ -304,6 +321,12 @@ impl Sent {
         let (failing_since, is_given_up) =
             rules::health(batch.endpoint.failing_since, &outcome.attempts, now);
         let all = outcome.deliveries.iter().chain(&batch.noted);
+        let holding: HashSet<&str> =
+            all.clone().filter(|it| rules::is_holding(it)).map(|it| &*it.subject).collect();
+        let released = batch.due_subjects.iter().filter(|subject| !holding.contains(subject.as_str()));
+        let Endpoint { instance, id, .. } = &batch.endpoint;
+        let released: Vec<Statement> =
+            released.map(|subject| webhook_deliveries::store::release(instance, id, subject, now)).collect();
         let statements = all.map(webhook_deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
         let disabled = match is_given_up {
             true => Some(disabled(courier, &batch.endpoint, now).await?),
@@ -319,6 +342,7 @@ impl Sent {
                 }
                 disabled.into_iter().for_each(|event| tx.append(event));
                 tx.run_rows(statements).await?;
+                tx.run_many(released).await?;
                 Ok(true)
             })
         });

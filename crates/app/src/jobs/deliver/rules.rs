@@ -4,7 +4,7 @@ use latchkey_base::Time;
 use latchkey_base::rng::{self, Rng};
 
 use crate::resources::events::model::StoredEvent;
-use crate::resources::webhook_deliveries::model::{Attempt, Delivery, Status};
+use crate::resources::webhook_deliveries::model::{Attempt, Delivery, HELD, Status};
 use crate::resources::webhooks::model::Endpoint;
 
 /// How long to wait after each attempt that failed; after the last one there is no other.
@@ -75,14 +75,19 @@ fn jittered(pause_ms: i64, rng: &dyn Rng) -> i64 {
 }
 
 /// A delivery that waits behind another one about the same subject.
-pub(super) fn queued_behind(delivery: Delivery, until: Option<Time>, now: Time) -> Delivery {
-    let next_at = Some(until.unwrap_or(now));
-    Delivery { status: Status::Pending, next_at, updated_at: now, ..delivery }
+pub(super) fn held(delivery: Delivery, now: Time) -> Delivery {
+    Delivery { status: Status::Pending, next_at: Some(HELD), updated_at: now, ..delivery }
 }
 
-/// Whether those behind it wait for this delivery.
+/// A delivery nobody came to.
+pub(super) fn left(delivery: Delivery, now: Time) -> Delivery {
+    Delivery { status: Status::Pending, next_at: Some(now), updated_at: now, ..delivery }
+}
+
+/// Whether those behind it wait for this delivery. One that waits itself holds nobody up: all go together.
 pub(super) fn is_holding(delivery: &Delivery) -> bool {
-    delivery.status == Status::Pending && delivery.attempts < HOLDING_ATTEMPTS
+    let is_held = delivery.next_at == Some(HELD);
+    delivery.status == Status::Pending && !is_held && delivery.attempts < HOLDING_ATTEMPTS
 }
 
 /// Since when an endpoint fails, after the attempts of a batch; and whether it has for too long.

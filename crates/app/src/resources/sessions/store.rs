@@ -24,6 +24,8 @@ const PRESENT: &str = ", c.document, c.token_digest, s.document, u.document FROM
      LEFT JOIN sessions s ON s.instance_id = i.id AND s.client_id = c.id AND s.status IN ('active', 'pending') \
      AND s.expire_at > $2 AND s.abandon_at > $2 \
      LEFT JOIN users u ON u.instance_id = i.id AND u.id = s.user_id";
+/// The order in which all lock sessions, so that two never wait for each other.
+const OLDEST_LOCKED: &str = " ORDER BY created_at, id";
 const OLDEST_FIRST: &str = " ORDER BY s.created_at NULLS LAST, s.id NULLS LAST";
 
 /// Which sessions a list shows.
@@ -90,7 +92,7 @@ pub async fn live_of_client(
 
 /// The sessions of a client that still count, to change them.
 pub async fn lock_live_of_client(tx: &mut Tx, client: &Client, now: Time) -> Result<Vec<Session>> {
-    let parts = [SELECT, " WHERE instance_id = $1 AND client_id = $2", LIVE, " ORDER BY id"];
+    let parts = [SELECT, " WHERE instance_id = $1 AND client_id = $2", LIVE, OLDEST_LOCKED];
     let params = [(&client.instance).into(), (&client.id).into(), now.into()];
     Ok(tx.lock_all(&parts, &params, read).await?)
 }
@@ -102,7 +104,7 @@ pub async fn lock_live_of_user(
     user: &UserId,
     now: Time,
 ) -> Result<Vec<Session>> {
-    let parts = [SELECT, " WHERE instance_id = $1 AND user_id = $2", LIVE, " ORDER BY id"];
+    let parts = [SELECT, " WHERE instance_id = $1 AND user_id = $2", LIVE, OLDEST_LOCKED];
     Ok(tx.lock_all(&parts, &[instance.into(), user.into(), now.into()], read).await?)
 }
 

@@ -47,7 +47,7 @@ async fn list(
     Query(query): Query<ListWebhookDeliveries>,
 ) -> Answer {
     let filter = rules::filter(&query)?;
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = cx.app.db.read_long().await?;
     let known = webhooks::store::find(&mut tx, &key.instance, &endpoint).await?;
     known.ok_or_else(|| webhooks::not_found(&endpoint))?;
     let paging = Paging { limit: query.limit, offset: query.offset };

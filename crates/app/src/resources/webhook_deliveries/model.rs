@@ -4,6 +4,10 @@ use latchkey_base::Time;
 use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use serde::{Deserialize, Serialize};
 
+/// When a delivery is tried that waits behind another about the same subject: not before that one lets it go,
+/// so nobody has to look at it until then. The last millisecond of the year 9999.
+pub const HELD: Time = Time::from_ms(253_402_300_799_999);
+
 /// What became of an event at an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
@@ -23,7 +27,7 @@ pub struct Delivery {
     pub status: Status,
     /// How often it was tried since it was queued or replayed.
     pub attempts: i64,
-    /// When it is tried again; nothing unless it is pending.
+    /// When it is tried again; nothing unless it is pending, and [`HELD`] while it waits behind another.
     pub next_at: Option<Time>,
     /// What was tried, oldest first.
     pub log: Vec<Attempt>,

@@ -5,7 +5,7 @@ use latchkey_base::page::Paging;
 use latchkey_base::{Id, Result, Time};
 use latchkey_db::{DbError, List, Row, Statement, Tx};
 
-use super::model::{Delivery, Filter, Status};
+use super::model::{Delivery, Filter, HELD, Status};
 use crate::document;
 
 const SELECT: &str = "SELECT instance_id, endpoint_id, seq, event_id, kind, subject_id, status, attempts, next_at, log, created_at, \
@@ -47,8 +47,8 @@ pub async fn count(
     Ok(list.count(tx).await?)
 }
 
-/// The deliveries of an endpoint that are due, in the order of their events. One that waits behind another
-/// about the same subject is not, until that one arrived or was tried `holding` times.
+/// The deliveries of an endpoint that are due, longest due first. One that waits behind another about the same
+/// subject is not, until that one arrived or was tried `holding` times.
 pub async fn due(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -59,10 +59,35 @@ pub async fn due(
 ) -> Result<Vec<Delivery>> {
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
          WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.next_at IS NOT NULL \
-         AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY seq LIMIT $5";
+         AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY next_at, seq LIMIT $5";
     let sql = [SELECT, " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3", unheld];
     let params = [instance.into(), endpoint.into(), now.into(), holding.into(), limit.into()];
     Ok(tx.all(&sql, &params, read).await?)
+}
+
+/// The deliveries about a subject that are due behind one of them, in the order of their events.
+pub async fn due_behind(tx: &mut Tx, first: &Delivery, now: Time, limit: i64) -> Result<Vec<Delivery>> {
+    let sql = [
+        SELECT,
+        " WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5 \
+         ORDER BY seq LIMIT $6",
+    ];
+    let params = [
+        (&first.instance).into(),
+        (&first.endpoint).into(),
+        first.subject.as_str().into(),
+        first.seq.into(),
+        now.into(),
+        limit.into(),
+    ];
+    Ok(tx.all(&sql, &params, read).await?)
+}
+
+/// Makes everything due that waits behind another about a subject.
+pub fn release(instance: &InstanceId, endpoint: &WebhookEndpointId, subject: &str, now: Time) -> Statement {
+    let sql = "UPDATE webhook_deliveries SET next_at = $4, updated_at = $4 WHERE instance_id = $1 \
+               AND endpoint_id = $2 AND subject_id = $3 AND next_at = $5";
+    (sql, vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into()])
 }
 
 /// The deliveries of an endpoint whose events have numbers after one and up to another, in their order.
@@ -128,7 +153,7 @@ pub fn save(delivery: &Delivery) -> Result<Statement> {
 pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
     let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND (endpoint_id, seq) IN \
                (SELECT endpoint_id, seq FROM webhook_deliveries WHERE instance_id = $1 AND created_at < $2 \
-               AND next_at IS NULL LIMIT $3)";
+               AND next_at IS NULL ORDER BY created_at LIMIT $3)";
     Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
 }
 

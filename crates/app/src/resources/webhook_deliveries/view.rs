@@ -6,7 +6,7 @@ use latchkey_base::kinds::{EventId, WebhookEndpointId};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::model::{Attempt, Delivery};
+use super::model::{Attempt, Delivery, HELD};
 use crate::resources::events::view::PayloadView;
 use crate::words::object;
 
@@ -29,6 +29,7 @@ pub struct DeliveryView<'a> {
     status: &'static str,
     /// How often it was tried since it was queued or replayed.
     attempts: i64,
+    /// Null while it waits behind another event about the same subject, and when there is none.
     next_attempt_at: Option<Time>,
     /// What the receiver answered last.
     last_attempt: Option<AttemptView<'a>>,
@@ -78,7 +79,7 @@ pub fn delivery(delivery: &Delivery) -> DeliveryView<'_> {
         subject_id: &delivery.subject,
         status: delivery.status.name(),
         attempts: delivery.attempts,
-        next_attempt_at: delivery.next_at,
+        next_attempt_at: delivery.next_at.filter(|at| *at != HELD),
         last_attempt: delivery.log.last().map(attempt),
         created_at: delivery.created_at,
         updated_at: delivery.updated_at,

@@ -159,3 +159,46 @@ async fn sending_again_in_the_middle_begins_again() {
     let arrived = arrived(&receiver, &line);
     assert_eq!(arrived[arrived.len() - 10..], line, "all of it again, in its order");
 }
+
+#[tokio::test]
+async fn what_waited_goes_out_in_order_once_the_first_has_arrived() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::status(500)]);
+    let ann = eventful(&t).await;
+    let line = line(&t, &ann).await;
+    let courier = courier(&t);
+    send(&courier).await;
+    assert_eq!(arrived(&receiver, &line), line[..1]);
+    receiver.take();
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier).await;
+    assert_eq!(arrived(&receiver, &line), line);
+    send(&courier).await;
+    assert_eq!(arrived(&receiver, &line), line, "and none twice");
+}
+
+#[tokio::test]
+async fn a_courier_that_is_stopped_notes_what_arrived_and_gives_the_endpoint_back() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    endpoint(&t, &receiver).await;
+    receiver.react(Reaction::Late(Duration::from_millis(30), 200));
+    let ann = eventful(&t).await;
+    let line = line(&t, &ann).await;
+    let stopped = courier(&t);
+    let sending = {
+        let stopped = stopped.clone();
+        tokio::spawn(async move { send(&stopped).await })
+    };
+    begun(&receiver).await;
+    stopped.stop();
+    sending.await.unwrap();
+    let before = arrived(&receiver, &line);
+    assert!(before.len() < line.len(), "there was no time for all {}", line.len());
+    // Nobody has to wait until the lease is over, and nothing is sent again.
+    receiver.react(Reaction::status(200));
+    send(&courier(&t)).await;
+    assert_eq!(arrived(&receiver, &line), line);
+}

@@ -30,6 +30,9 @@ async fn a_failing_event_holds_up_its_user_and_nobody_else() {
     arrived.sort_by_key(|id| *id != created);
     assert_eq!(arrived, [&created, &bob_created, &bob_renamed].map(String::as_str));
     assert_eq!(standing(&t, &endpoint, &ann_renamed).await, ("pending".to_owned(), 0));
+    let next_attempt = async |event: &str| delivery(&t, &endpoint, event).await["next_attempt_at"].clone();
+    assert!(next_attempt(&created).await.is_number());
+    assert!(next_attempt(&ann_renamed).await.is_null(), "it waits for the one before it, not for a time");
     // What happens later waits as well, in batches of its own.
     let again = rename(&t, &ann, "Anna").await;
     let bob_again = rename(&t, &bob, "Bobby").await;
