@@ -32,7 +32,8 @@ pub async fn complete(
     mut sign_up: SignUp,
 ) -> Result<Step> {
     let on = Setting { instance: &act.instance, settings: &act.settings, now: act.now, rng: &*act.rng };
-    let user = match rules::user(&sign_up, on) {
+    let accepted = rules::accepted(&sign_up, &act.settings, act.test_mode);
+    let user = match accepted.and_then(|()| rules::user(&sign_up, on)) {
         Ok(user) => user,
         // What was proven stays so; what does not fit the settings any more can still be changed.
         Err(error) => return Ok(Step { client, secret: None, sign_up, refusal: Some(error) }),

@@ -96,14 +96,31 @@ pub fn claim(kind: Kind, text: &str, settings: &Settings, test_mode: bool) -> Re
         return Err(disabled(kind.name()));
     }
     let value = checked(kind, text)?;
+    match blocked(kind, &value, settings, test_mode) {
+        Some(problem) => Err(problem),
+        None => Ok(value),
+    }
+}
+
+/// Why an address in its stored form is not accepted here, if it is not.
+fn blocked(kind: Kind, value: &str, settings: &Settings, test_mode: bool) -> Option<Problem> {
     let is_subaddress = kind == Kind::Email
         && value.rsplit_once('@').is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS))
-        && !(test_mode && is_for_tests(kind, &value));
-    match settings.restrictions.block_email_subaddresses && is_subaddress {
-        true => Err(Problem::of(Code::NotAllowedAccess, kind.name())
-            .saying("Addresses with `+`, `=` or `#` are not accepted here.")),
-        false => Ok(value),
-    }
+        && !(test_mode && is_for_tests(kind, value));
+    (settings.restrictions.block_email_subaddresses && is_subaddress).then(|| {
+        Problem::of(Code::NotAllowedAccess, kind.name())
+            .saying("Addresses with `+`, `=` or `#` are not accepted here.")
+    })
+}
+
+/// Whether everything somebody has said to be theirs is accepted here, whichever way it came: by a form, from
+/// a sign-in, or before the settings changed.
+pub fn accepted(sign_up: &SignUp, settings: &Settings, test_mode: bool) -> Result<()> {
+    let kinds = [Kind::Email, Kind::Phone, Kind::Wallet].into_iter();
+    let claimed = kinds.filter_map(|kind| Some((kind, sign_up.claimed(kind)?)));
+    Error::collect(
+        claimed.filter_map(|(kind, claimed)| blocked(kind, &claimed.value, settings, test_mode)).collect(),
+    )
 }
 
 /// Another value starts from the beginning; the same one keeps what was proven.

@@ -184,6 +184,7 @@ impl Stage {
         let mut sign_up =
             rules::fill(sign_up, &wanted.form, settings, act.test_mode, act.now, &mut problems)?;
         Error::collect(problems)?;
+        rules::accepted(&sign_up, settings, act.test_mode)?;
         sign_up.password = wanted.password.or(sign_up.password);
         Error::collect(self.taken(tx, &sign_up).await?)?;
         if let Some(strategy) = wanted.strategy {

@@ -142,6 +142,41 @@ async fn address_taken_between_sign_in_and_transfer_is_told() {
 }
 
 #[tokio::test]
+async fn what_is_transferred_passes_the_same_restrictions_as_what_is_typed() {
+    let t = server(|settings| {
+        settings.attributes.password.required_at_sign_up = false;
+        settings.restrictions.block_email_subaddresses = true;
+    })
+    .await;
+    let mut browser = t.browser();
+    proven(&t, &mut browser, "zoe+x1@example.com").await;
+    let refused = browser.post(PATH, json!({"transfer": true, "first_name": "Zoe"})).await;
+    refused.is_problem(403, "not_allowed_access", "email_address");
+    assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 0);
+    // Another address may be given in the place of the one that was proven.
+    let other = json!({"transfer": true, "email_address": "zoe@example.com"});
+    let made = browser.post(PATH, other).await.ok();
+    assert_eq!(made["response"]["unverified_fields"], json!(["email_address"]));
+}
+
+#[tokio::test]
+async fn address_that_is_not_accepted_any_more_completes_nothing() {
+    let t = without_passwords().await;
+    let mut browser = t.browser();
+    let path = with_code(&mut browser, "zoe+x1@example.com").await;
+    let settings = json!({
+        "attributes": {"password": {"enabled": true, "required_at_sign_up": false}},
+        "restrictions": {"block_email_subaddresses": true},
+    });
+    let params = vec![(&t.tenant.id).into(), settings.to_string().into()];
+    let sql = "UPDATE instances SET settings = $2, settings_revision = settings_revision + 1 WHERE id = $1";
+    t.run_sql(sql, params).await;
+    let refused = attempt(&mut browser, &path, "email_code", &newest_code(&t).await).await;
+    refused.is_problem(403, "not_allowed_access", "email_address");
+    assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 0);
+}
+
+#[tokio::test]
 async fn where_answers_must_not_tell_only_the_owner_of_an_address_learns_that_it_has_an_account() {
     let t = server(|settings| {
         settings.attributes.password.required_at_sign_up = false;
