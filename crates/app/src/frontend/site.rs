@@ -135,6 +135,7 @@ pub async fn find(
 ) -> Result<(Site, Option<Present>)> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let proxy_url = header(PROXY_URL);
+    let host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
     let now = app.clock.now();
     let Found { place, signing_key, present } = match header(SECRET_KEY) {
         Some(key) => {
@@ -142,19 +143,12 @@ pub async fn find(
             found.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?
         }
         None if proxy_url.is_some() => return Err(Error::new(Code::ProxyRequestMissingSecretKey)),
-        None => {
-            let host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
-            find_by_host(tx, &host, client, now).await?
-        }
+        None => find_by_host(tx, &host, client, now).await?,
     };
     let settings = app.settings_of(tx, &place.holder).await?;
     let proxy_url = proxy_url.filter(|url| is_base_url(url)).map(|url| url.trim_end_matches('/'));
-    let host = || header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
-    let asked = proxy_url.map_or_else(host, str::to_owned);
-    let seat = match asked == place.frontend_api {
-        true => None,
-        false => domains::at(&settings.satellites, &asked).map(|found| Seat::new(app, &place, found)),
-    };
+    let asked = proxy_url.map_or_else(|| names(&host), |url| vec![url]);
+    let seat = seated(&asked, &place, &settings).map(|found| Seat::new(app, &place, found));
     let issuer = url_of(seat.as_ref().map_or(&place.frontend_api, |seat| &seat.host));
     let base_url = match (proxy_url, &seat) {
         (Some(url), _) => url.to_owned(),
@@ -175,9 +169,28 @@ pub async fn find(
     Ok((site, present))
 }
 
+/// The satellite that is asked, unless it is the primary domain. The first name that says something counts.
+fn seated<'a>(asked: &[&str], place: &Place, settings: &'a Settings) -> Option<&'a Satellite> {
+    asked
+        .iter()
+        .take_while(|name| **name != place.frontend_api)
+        .find_map(|name| domains::at(&settings.satellites, name))
+}
+
+/// The names a `Host` header may mean: what it says, and that without its port and the dot at its end.
+fn names(host: &str) -> Vec<&str> {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+        _ => host,
+    };
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name == host { vec![host] } else { vec![host, name] }
+}
+
 /// By the host of a primary domain, that of a satellite, or the oldest development instance.
 async fn find_by_host(tx: &mut Tx, host: &str, client: Option<&ClientId>, now: Time) -> Result<Found> {
-    for by in [By::Host(host), By::Satellite(host), By::Default] {
+    let named = names(host).into_iter().flat_map(|name| [By::Host(name), By::Satellite(name)]);
+    for by in named.chain([By::Default]) {
         if let Some(found) = look(tx, &by, client, now).await? {
             return Ok(found);
         }
@@ -230,6 +243,15 @@ mod tests {
         assert_eq!(url_of("app.localhost:3401"), "http://app.localhost:3401");
         assert_eq!(url_of("clerk.example.com"), "https://clerk.example.com");
         assert_eq!(url_of("notlocalhost"), "https://notlocalhost");
+    }
+
+    #[test]
+    fn a_host_is_taken_as_it_is_and_then_without_port_and_dot() {
+        assert_eq!(names("clerk.example.com"), ["clerk.example.com"]);
+        for host in ["clerk.example.com:443", "clerk.example.com.", "clerk.example.com.:4712"] {
+            assert_eq!(names(host), [host, "clerk.example.com"]);
+        }
+        assert_eq!((names("[::1]:3401"), names("[::1]")), (vec!["[::1]:3401", "[::1]"], vec!["[::1]"]));
     }
 
     #[test]

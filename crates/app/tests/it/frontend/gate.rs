@@ -75,6 +75,22 @@ async fn the_host_decides_which_instance_answers() {
 }
 
 #[tokio::test]
+async fn a_port_or_a_dot_behind_the_host_leads_to_no_other_instance() {
+    let t = TestServer::start().await;
+    let host = &t.other.frontend_api;
+    for written in [format!("{host}:443"), format!("{host}:4712"), format!("{host}."), host.to_uppercase()] {
+        let mut production = t.browser_at_host(&written);
+        production.origin = None;
+        let answer = production.get("/v1/environment").await.ok();
+        assert_eq!(answer["display_config"]["instance_environment_type"], "production", "{written}");
+    }
+    // Whom nobody has named is for the development instance, as before.
+    let mut nobody = t.browser_at_host("localhost:4712");
+    let answer = nobody.get("/v1/environment").await.ok();
+    assert_eq!(answer["display_config"]["instance_environment_type"], "development");
+}
+
+#[tokio::test]
 async fn a_proxy_names_the_instance_by_its_secret_key() {
     let t = TestServer::start().await;
     let ask = |key: Option<&str>, url: Option<&str>| {

@@ -434,3 +434,13 @@ async fn a_satellite_behind_a_proxy_is_known_by_its_url() {
     let link = asked.header("location");
     assert!(link.starts_with(&format!("https://{SHOP}/__clerk/v1/client/link?__clerk_token=")), "{link}");
 }
+
+#[tokio::test]
+async fn a_port_or_a_dot_behind_the_host_leads_to_the_same_satellite() {
+    let t = server().await;
+    for written in [SHOP_API.to_owned(), format!("{SHOP_API}:443"), format!("{SHOP_API}.:4712")] {
+        let begun = browser(&t, &written, None).open(&sync(PAGE)).await;
+        let primary = format!("https://{}/", t.other.frontend_api);
+        assert!(begun.header("location").starts_with(&primary), "{written}: {:?}", begun.header("location"));
+    }
+}
