@@ -1,6 +1,7 @@
 //! Routes and handlers of the Frontend API about the client.
 
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::header::AUTHORIZATION;
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::Result;
 use latchkey_web::api::Api;
@@ -109,8 +110,13 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         done.await?;
     }
     let mut response = cx.bare(&Envelope::<Option<ClientView<'_>>>::alone(None))?;
-    cx.hand_out(&visitor.alone(), None, response.headers_mut()).await?;
-    add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?;
+    let nobody = Visitor { is_native: visitor.is_native, ..visitor.alone() };
+    cx.hand_out(&nobody, None, response.headers_mut()).await?;
+    match visitor.is_native {
+        // Apps keep their token themselves; an empty one takes it away.
+        true => _ = response.headers_mut().insert(AUTHORIZATION, HeaderValue::from_static("")),
+        false => add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?,
+    }
     Ok(response)
 }
 

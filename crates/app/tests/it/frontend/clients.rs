@@ -146,4 +146,13 @@ async fn native_clients_keep_their_token_in_a_header() {
     assert_eq!(seen["response"]["sessions"][0]["status"], "active");
     let refused = device.send("GET", "/v1/client", ask(Some("http://localhost:3000"))).await;
     refused.is_error(400, "origin_authorization_headers_conflict");
+    let mut delete = ask(None);
+    *delete.method_mut() = axum::http::Method::DELETE;
+    let gone = device.send("DELETE", "/v1/client", delete).await;
+    assert_eq!(
+        (gone.status, gone.headers.get("authorization").map(|value| value.as_bytes())),
+        (200, Some(&b""[..]))
+    );
+    assert!(gone.headers.get("set-cookie").is_none());
+    assert_eq!(device.send("GET", "/v1/client", ask(None)).await.ok()["response"], Value::Null);
 }
