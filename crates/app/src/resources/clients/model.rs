@@ -61,4 +61,11 @@ impl Client {
         self.known_users.drain(..excess);
         self
     }
+
+    /// Notes that a session of it is over.
+    pub fn without(mut self, session: &SessionId, now: Time) -> Client {
+        self.last_active_session.take_if(|last| last == session);
+        self.updated_at = now;
+        self
+    }
 }

@@ -138,8 +138,16 @@ async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
     let session = cx
         .write(move |tx| {
             Box::pin(async move {
-                let found = store::lock(tx, &act.instance, &id).await?;
-                ending::revoke(tx, &act, found.ok_or_else(|| unknown(&id))?).await
+                let found = store::find(tx, &act.instance, &id).await?.ok_or_else(|| unknown(&id))?;
+                // Whoever is signed in on the client changes it first, then the session.
+                let client = clients::lock(tx, &act.instance, &found.client).await?;
+                let found = store::lock(tx, &act.instance, &id).await?.ok_or_else(|| unknown(&id))?;
+                let was_live = found.is_live(act.now);
+                let session = ending::revoke(tx, &act, found).await?;
+                if let Some(client) = client.filter(|_| was_live) {
+                    clients::save(tx, &client.without(&session.id, act.now), act.now).await?;
+                }
+                Ok(session)
             })
         })
         .await?;

@@ -4,6 +4,26 @@ use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 use super::open;
+use crate::frontend::{sign_in, user};
+
+#[tokio::test]
+async fn client_says_that_it_changed_when_a_backend_revokes_its_session() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let before = browser.get("/v1/client").await.ok();
+    t.clock.advance_ms(5000);
+    for _ in 0..2 {
+        t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
+        let after = browser.get("/v1/client").await.ok();
+        let moved = |client: &Value| client["response"]["updated_at"].as_i64().unwrap();
+        assert_eq!(moved(&after) - moved(&before), 5000);
+        assert_eq!(after["response"]["last_active_session_id"], Value::Null);
+        // To revoke it once more changes nothing.
+        t.clock.advance_ms(5000);
+    }
+}
 
 struct Scene {
     t: TestServer,
