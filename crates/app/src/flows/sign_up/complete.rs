@@ -2,7 +2,7 @@
 
 use latchkey_base::kinds::SessionId;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Error, Result};
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 
 use super::rules;
@@ -14,6 +14,7 @@ use crate::frontend::visitor::Hold;
 use crate::resources::clients::model::Client;
 use crate::resources::identifications::rules::taken_problem;
 use crate::resources::sessions::rules::Entry;
+use crate::resources::sessions::store as sessions;
 use crate::resources::sign_ups::model::{Created, Password, SignUp};
 use crate::resources::sign_ups::store;
 use crate::resources::users::create;
@@ -31,6 +32,9 @@ pub async fn complete(
     client: Client,
     mut sign_up: SignUp,
 ) -> Result<Step> {
+    if let Some(error) = occupied(tx, act, &client).await? {
+        return Ok(Step { client, secret: None, sign_up, refusal: Some(error) });
+    }
     let on = Setting { instance: &act.instance, settings: &act.settings, now: act.now, rng: &*act.rng };
     let accepted = rules::accepted(&sign_up, &act.settings, act.test_mode);
     let user = match accepted.and_then(|()| rules::user(&sign_up, on)) {
@@ -50,6 +54,19 @@ pub async fn complete(
     sign_up.password = sign_up.password.map(|_| Password::Moved);
     store::save(tx, &sign_up).await?;
     Ok(Step { client, secret, sign_up, refusal: None })
+}
+
+/// Why nobody can sign up on a client now, if so: where a browser holds one session at a time, whoever is
+/// signed in cannot, and they may have come while the attempt was under way.
+pub async fn occupied(tx: &mut Tx, act: &Act, client: &Client) -> Result<Option<Error>> {
+    let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
+    let code = match live.iter().any(|(session, _)| session.actor.is_some()) {
+        _ if live.is_empty() => None,
+        _ if act.settings.session.single_session => Some(Code::SessionExists),
+        true => Some(Code::SessionCreationNotAllowed),
+        false => None,
+    };
+    Ok(code.map(Error::new))
 }
 
 /// Opens the first session. Nobody has signed in by it, so it is no way to sign in that pages could offer

@@ -16,7 +16,6 @@ use crate::resources::clients::store as clients;
 use crate::resources::identifications::rules::taken_problem;
 use crate::resources::messages::rules::{self as messages, Purpose};
 use crate::resources::messages::sending as outgoing;
-use crate::resources::sessions::store as sessions;
 use crate::resources::sign_ups::fields;
 use crate::resources::sign_ups::model::{Password, SignUp};
 use crate::resources::sign_ups::{rules as attempts, store};
@@ -83,7 +82,9 @@ impl Stage {
     pub async fn create(self, tx: &mut Tx, wanted: Wanted) -> Result<Step> {
         let act = &self.act;
         let Held { client, secret } = self.hold.lock(tx, act).await?;
-        self.check_nobody_is_here(tx, &client).await?;
+        if let Some(error) = complete::occupied(tx, act, &client).await? {
+            return Err(error);
+        }
         let sign_up = SignUp::new(&act.instance, &client.id, act.now, &*act.rng);
         let (mut client, sign_up) = match wanted.form.transfer {
             Some(true) => transfer::take_over(tx, act, client, sign_up).await?,
@@ -231,18 +232,5 @@ impl Stage {
             _ => messages::code(act, to, &prepared.secret),
         };
         outgoing::send(tx, act, message).await
-    }
-
-    /// Where a browser holds one session at a time, whoever is signed in cannot sign up.
-    async fn check_nobody_is_here(&self, tx: &mut Tx, client: &Client) -> Result<()> {
-        let act = &self.act;
-        let settings = &act.settings;
-        let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
-        match live.iter().any(|(session, _)| session.actor.is_some()) {
-            _ if live.is_empty() => Ok(()),
-            _ if settings.session.single_session => Err(Error::new(Code::SessionExists)),
-            true => Err(Error::new(Code::SessionCreationNotAllowed)),
-            false => Ok(()),
-        }
     }
 }

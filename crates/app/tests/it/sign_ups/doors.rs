@@ -71,6 +71,28 @@ async fn whoever_is_signed_in_cannot_sign_up_where_one_session_is_the_limit() {
 }
 
 #[tokio::test]
+async fn whoever_signed_in_meanwhile_is_not_put_out_by_an_attempt_begun_before() {
+    let t = without_passwords().await;
+    t.user_with_email("ada@example.com").await;
+    let mut browser = t.browser();
+    let path = with_code(&mut browser, "eve@example.com").await;
+    let code = newest_code(&t).await;
+    t.clock.advance_ms(1000);
+    let fields = json!({"identifier": "ada@example.com", "strategy": "email_code"});
+    let begun = browser.post("/v1/client/sign_ins", fields).await.ok();
+    let sign_in =
+        format!("/v1/client/sign_ins/{}/attempt_first_factor", begun["response"]["id"].as_str().unwrap());
+    let inside = json!({"strategy": "email_code", "code": newest_code(&t).await});
+    let signed_in = browser.post(&sign_in, inside).await.ok();
+    let refused = attempt(&mut browser, &path, "email_code", &code).await;
+    refused.is_error(400, "session_exists");
+    let sessions = &refused.json["meta"]["client"]["sessions"];
+    assert_eq!(sessions.as_array().map(Vec::len), Some(1));
+    assert_eq!(sessions[0]["id"], signed_in["client"]["sessions"][0]["id"]);
+    assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 1);
+}
+
+#[tokio::test]
 async fn nothing_is_transferred_from_a_client_that_proved_nothing() {
     let t = TestServer::start().await;
     let mut browser = t.browser();
