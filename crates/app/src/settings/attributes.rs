@@ -19,7 +19,7 @@ pub struct Attributes {
     pub first_name: Attribute,
     /// Family names.
     pub last_name: Attribute,
-    /// Wallets.
+    /// Wallets. Nobody can prove to hold one yet, so only backends give them to users.
     pub web3_wallet: Attribute,
     /// Passwords.
     pub password: Attribute,
@@ -56,7 +56,7 @@ impl Default for Attributes {
             username: Attribute { used_for_first_factor: true, ..optional() },
             first_name: optional(),
             last_name: optional(),
-            web3_wallet: optional(),
+            web3_wallet: Attribute::default(),
             password: Attribute { required_at_sign_up: true, ..optional() },
             passkey: Attribute::default(),
             authenticator_app: second_factor(Strategy::Totp),

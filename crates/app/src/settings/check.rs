@@ -65,8 +65,17 @@ impl Settings {
             }
             check_uses(name, attribute, known, say);
         }
-        if self.attributes.passkey.enabled {
-            faults.add("attributes.passkey.enabled", "Passkeys are not supported yet.");
+        for (path, attribute, text) in [
+            ("attributes.passkey.enabled", &self.attributes.passkey, "Passkeys are not supported yet."),
+            (
+                "attributes.web3_wallet.enabled",
+                &self.attributes.web3_wallet,
+                "Wallets are not supported yet.",
+            ),
+        ] {
+            if attribute.enabled {
+                faults.add(path, text);
+            }
         }
     }
 
@@ -337,12 +346,14 @@ mod tests {
             settings.attributes.username.verify_at_sign_up = true;
             settings.attributes.last_name.used_for_first_factor = true;
             settings.attributes.passkey = Attribute { required: true, ..Attribute::default() };
+            settings.attributes.web3_wallet.enabled = true;
         });
         let expected = [
             "attributes.email_address.first_factors",
             "attributes.username.verifications",
             "attributes.last_name.used_for_first_factor",
             "attributes.passkey.required",
+            "attributes.web3_wallet.enabled",
         ];
         assert_eq!(wrong, expected);
     }

@@ -6,7 +6,7 @@ use latchkey_db::{DbError, Row, Tx, Value};
 
 use super::model::{Environment, Instance, SigningKeyState, StoredKey};
 use crate::resources::domains::store as domains;
-use crate::settings::Settings;
+use crate::settings::{Attribute, Settings};
 
 /// Who holds a secret key.
 pub struct Holder {
@@ -275,7 +275,7 @@ fn read(row: &Row<'_>) -> Result<Instance, DbError> {
         id: read_id(row.str(0)?)?,
         environment: read_environment(row.str(1)?)?,
         settings_revision: row.int(2)?,
-        settings: serde_json::from_str(row.str(3)?).map_err(|error| DbError::Failed(error.into()))?,
+        settings: read_settings(row.str(3)?).map_err(|error| DbError::Failed(error.into()))?,
         created_at: row.time(4)?,
         frontend_api: row.text(5)?,
     })
@@ -287,4 +287,11 @@ fn read_id(text: &str) -> Result<InstanceId, DbError> {
 
 fn read_environment(text: &str) -> Result<Environment, DbError> {
     Environment::parse(text).ok_or_else(|| DbError::Failed(format!("{text} is not an environment").into()))
+}
+
+/// Wallets were on by default once, though nobody can prove to hold one; documents from then still say so.
+fn read_settings(text: &str) -> serde_json::Result<Settings> {
+    let mut settings: Settings = serde_json::from_str(text)?;
+    settings.attributes.web3_wallet = Attribute::default();
+    Ok(settings)
 }

@@ -124,7 +124,7 @@ mod tests {
         let mut sign_up = empty();
         let at_first = progress(&sign_up, &settings);
         assert_eq!(at_first.required, ["email_address", "password"]);
-        assert_eq!(at_first.optional, ["phone_number", "username", "web3_wallet", "first_name", "last_name"]);
+        assert_eq!(at_first.optional, ["phone_number", "username", "first_name", "last_name"]);
         assert_eq!(at_first.missing, ["email_address", "password"]);
         assert!(at_first.unverified.is_empty());
         sign_up.email_address = Some(Claimed::new("ada@example.com".into()));

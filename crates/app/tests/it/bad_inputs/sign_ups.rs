@@ -193,7 +193,7 @@ async fn fields_of_any_size_or_with_nul_are_refused() {
     for (param, code) in [
         ("email_address", "form_param_format_invalid"),
         ("phone_number", "form_param_format_invalid"),
-        ("web3_wallet", "form_param_format_invalid"),
+        ("web3_wallet", "form_param_unknown"),
         ("username", "form_username_invalid_length"),
         ("first_name", "form_param_max_length_exceeded"),
         ("last_name", "form_param_max_length_exceeded"),

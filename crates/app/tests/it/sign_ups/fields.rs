@@ -10,7 +10,6 @@ async fn fields_follow_the_settings() {
     let t = server(|settings| {
         settings.attributes.phone_number.required_at_sign_up = true;
         settings.attributes.username.enabled = false;
-        settings.attributes.web3_wallet.enabled = false;
         settings.attributes.last_name.required = true;
     })
     .await;
@@ -71,7 +70,7 @@ async fn fields_that_do_not_fit_are_named() {
         (json!({"email_address": "ada"}), "form_param_format_invalid", "email_address"),
         (json!({"email_address": "Ada <a@b.de>"}), "form_param_format_invalid", "email_address"),
         (json!({"phone_number": "12345"}), "form_param_format_invalid", "phone_number"),
-        (json!({"web3_wallet": "0x12"}), "form_param_format_invalid", "web3_wallet"),
+        (json!({"web3_wallet": "0x12"}), "form_param_unknown", "web3_wallet"),
         (json!({"username": "ada"}), "form_username_invalid_length", "username"),
         (json!({"username": "ada.lovelace"}), "form_username_invalid_character", "username"),
         (json!({"username": "1234567"}), "form_username_needs_non_number_char", "username"),
@@ -104,7 +103,6 @@ async fn attributes_that_are_switched_off_are_refused() {
             &mut attributes.username,
             &mut attributes.first_name,
             &mut attributes.last_name,
-            &mut attributes.web3_wallet,
             &mut attributes.password,
         ] {
             attribute.enabled = false;
@@ -121,6 +119,22 @@ async fn attributes_that_are_switched_off_are_refused() {
     ] {
         t.browser().post(PATH, json!({ param: value })).await.is_problem(422, "form_param_unknown", param);
     }
+}
+
+#[tokio::test]
+async fn wallets_nobody_can_prove_are_neither_taken_nor_asked_for() {
+    let t = without_passwords().await;
+    let wallet = "0x0000000000000000000000000000000000000001";
+    let mut browser = t.browser();
+    let path = begun(&mut browser, json!({"email_address": "ada@example.com"})).await;
+    let shown = browser.get(&path).await.ok();
+    let optional = json!(["phone_number", "username", "first_name", "last_name", "password"]);
+    assert_eq!(shown["response"]["optional_fields"], optional);
+    let refused = browser.patch(&path, json!({"web3_wallet": wallet})).await;
+    refused.is_problem(422, "form_param_unknown", "web3_wallet");
+    // Backends may still say whose a wallet is.
+    let user = t.user(json!({"web3_wallet": [wallet]})).await;
+    assert_eq!(user["web3_wallets"][0]["web3_wallet"], wallet);
 }
 
 #[tokio::test]
@@ -152,12 +166,8 @@ async fn identifiers_somebody_has_are_refused() {
         "web3_wallet": ["0x0000000000000000000000000000000000000001"],
     });
     t.user(person).await;
-    let taken = [
-        ("email_address", "ADA@example.com"),
-        ("phone_number", "+4915112345678"),
-        ("username", "Countess"),
-        ("web3_wallet", "0x0000000000000000000000000000000000000001"),
-    ];
+    let taken =
+        [("email_address", "ADA@example.com"), ("phone_number", "+4915112345678"), ("username", "Countess")];
     let mut browser = t.browser();
     for (param, value) in taken {
         let refused = browser.post(PATH, json!({ param: value, "first_name": "Eve" })).await;
