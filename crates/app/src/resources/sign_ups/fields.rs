@@ -54,12 +54,15 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> Progress {
     }
     if !identifiers.iter().any(|(_, attribute, _)| attribute.is_required_at_sign_up()) {
         let enabled: Vec<&str> = identifiers.iter().filter(|it| it.1.enabled).map(|it| it.0).collect();
-        let any = match enabled[..] {
-            ["email_address", "phone_number", ..] => EMAIL_OR_PHONE,
-            [first, ..] => first,
-            [] => "email_address",
+        let given = identifiers.iter().find(|(_, _, is_given)| *is_given).map(|(name, _, _)| *name);
+        let any = match (enabled.as_slice(), given) {
+            // Any identifier will do, so what was given in the place of an address is what is required.
+            (_, Some(name)) if !["email_address", "phone_number"].contains(&name) => name,
+            (["email_address", "phone_number", ..], _) => EMAIL_OR_PHONE,
+            ([first, ..], _) => first,
+            ([], _) => "email_address",
         };
-        progress.require(any, identifiers.iter().any(|(_, _, is_given)| *is_given));
+        progress.require(any, given.is_some());
     }
     let can_be_reached =
         [Kind::Email, Kind::Phone, Kind::Wallet].iter().any(|kind| sign_up.claimed(*kind).is_some());
@@ -158,7 +161,12 @@ mod tests {
         assert_eq!(progress(&sign_up, &settings).missing, ["email_address"]);
         assert!(!progress(&sign_up, &settings).optional.contains(&"email_address"));
         sign_up.username = Some("countess".into());
-        assert_eq!(progress(&sign_up, &settings).missing, ["password"]);
+        let named = progress(&sign_up, &settings);
+        assert_eq!(
+            (&named.missing[..], &named.required[..]),
+            (&["password"][..], &["username", "password"][..])
+        );
+        assert!(named.optional.contains(&"email_address") && !named.optional.contains(&"username"));
         sign_up.password = Some(Password::Moved);
         assert!(progress(&sign_up, &settings).is_complete());
     }

@@ -138,6 +138,24 @@ async fn wallets_nobody_can_prove_are_neither_taken_nor_asked_for() {
 }
 
 #[tokio::test]
+async fn what_is_said_to_be_required_is_what_completes() {
+    let t = server(|settings| {
+        settings.attributes.email_address.required_at_sign_up = false;
+        settings.attributes.password.required_at_sign_up = false;
+    })
+    .await;
+    let made = t.browser().post(PATH, json!({})).await.ok();
+    let (required, missing) = (&made["response"]["required_fields"], &made["response"]["missing_fields"]);
+    assert_eq!((required, missing), (&json!(["email_address_or_phone_number"]), required));
+    let done = t.browser().post(PATH, json!({"username": "solo1", "password": PASSWORD})).await.ok();
+    let sign_up = &done["response"];
+    assert_eq!((&sign_up["status"], &sign_up["missing_fields"]), (&json!("complete"), &json!([])));
+    assert_eq!(sign_up["required_fields"], json!(["username", "password"]));
+    let optional = json!(["email_address", "phone_number", "first_name", "last_name"]);
+    assert_eq!(sign_up["optional_fields"], optional);
+}
+
+#[tokio::test]
 async fn weak_passwords_are_refused_with_the_reason_first() {
     let t = TestServer::start().await;
     let mut browser = t.browser();
