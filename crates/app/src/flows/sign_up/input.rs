@@ -1,5 +1,7 @@
-//! What the operations take. Scripts write what is not known as an empty text, which means not given.
+//! What the operations take. Scripts write null as an empty text: it clears what can be cleared, and means
+//! not given elsewhere.
 
+use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -14,15 +16,15 @@ pub struct SignUpForm {
     /// Password.
     pub password: Option<Secret>,
     /// First name.
-    pub first_name: Option<String>,
+    pub first_name: Patch<String>,
     /// Last name.
-    pub last_name: Option<String>,
+    pub last_name: Patch<String>,
     /// Username.
-    pub username: Option<String>,
+    pub username: Patch<String>,
     /// E-mail address.
     pub email_address: Option<String>,
     /// Phone number in E.164 format.
-    pub phone_number: Option<String>,
+    pub phone_number: Patch<String>,
     /// Either of the two.
     pub email_address_or_phone_number: Option<String>,
     /// Wallet.

@@ -1,6 +1,7 @@
 //! Decisions about signing up. Pure: values in, values or problems out.
 
 use latchkey_base::locale::is_locale;
+use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use latchkey_base::text::{name_problem, username_problem};
 use latchkey_base::{Code, Error, Problem, Result, Time};
@@ -41,12 +42,13 @@ pub fn fill(
 ) -> Result<SignUp> {
     let attributes = &settings.attributes;
     let (email, phone) = contacts(form);
-    for (kind, text) in [(Kind::Email, email), (Kind::Phone, phone), (Kind::Wallet, given(&form.web3_wallet))]
-    {
-        let Some(text) = text else { continue };
-        match claim(kind, text, settings, test_mode) {
-            Ok(value) => set_claim(sign_up.claimed_mut(kind), value),
-            Err(problem) => problems.push(problem),
+    let wallet = given(&form.web3_wallet).map(Some);
+    for (kind, said) in [(Kind::Email, email), (Kind::Phone, phone), (Kind::Wallet, wallet)] {
+        match said.map(|text| text.map(|text| claim(kind, text, settings, test_mode))) {
+            Some(Some(Ok(value))) => set_claim(sign_up.claimed_mut(kind), value),
+            Some(Some(Err(problem))) => problems.push(problem),
+            Some(None) => *sign_up.claimed_mut(kind) = None,
+            None => (),
         }
     }
     let (min, max) = (settings.username.min_length, settings.username.max_length);
@@ -56,13 +58,13 @@ pub fn fill(
         ("last_name", &form.last_name, &attributes.last_name, &mut sign_up.last_name),
     ];
     for (param, text, attribute, field) in texts {
-        let Some(text) = given(text) else { continue };
-        problems.extend(match param {
+        let Some(text) = said(text) else { continue };
+        problems.extend(text.and_then(|text| match param {
             _ if !attribute.enabled => Some(disabled(param)),
             "username" => username_problem(text, min, max),
             _ => name_problem(param, text),
-        });
-        *field = Some(text.to_owned());
+        }));
+        *field = text.map(str::to_owned);
     }
     if let Some(metadata) = &form.unsafe_metadata {
         stored("unsafe_metadata", metadata.clone(), problems)?;
@@ -83,11 +85,16 @@ pub fn fill(
 }
 
 /// Address and number of a form. One field may be either, as pages with one input have it.
-fn contacts(form: &SignUpForm) -> (Option<&str>, Option<&str>) {
+fn contacts(form: &SignUpForm) -> (Said<'_>, Said<'_>) {
     let either = given(&form.email_address_or_phone_number);
     let email = given(&form.email_address).or(either.filter(|text| text.contains('@')));
-    let phone = given(&form.phone_number).or(either.filter(|text| !text.contains('@')));
-    (email, phone)
+    let phone = either.filter(|text| !text.contains('@')).map(Some);
+    let phone = match said(&form.phone_number) {
+        Some(Some(number)) => Some(Some(number)),
+        cleared => phone.or(cleared),
+    };
+    // Pages leave the input of an address empty that they do not ask for again; that takes nothing away.
+    (email.map(Some), phone)
 }
 
 /// The stored form of an address or number that somebody says is theirs, if it is accepted here.
@@ -260,6 +267,18 @@ fn proof(claimed: &Claimed) -> Option<Verification> {
     Some(Verification { strategy: met.strategy, attempts: Some(met.attempts), expire_at: met.expire_at })
 }
 
+/// What a form says about a field, if it does: its new text, or that it has none any more.
+type Said<'a> = Option<Option<&'a str>>;
+
+/// What a form says about a field that can be cleared.
+fn said(text: &Patch<String>) -> Said<'_> {
+    match text {
+        Patch::Absent => None,
+        Patch::Null => Some(None),
+        Patch::Value(text) => Some(Some(text.as_str()).filter(|text| !text.is_empty())),
+    }
+}
+
 /// An optional text, where empty means not given.
 fn given(text: &Option<String>) -> Option<&str> {
     text.as_deref().filter(|text| !text.is_empty())
@@ -371,7 +390,7 @@ mod tests {
     #[test]
     fn nothing_is_told_about_an_address_that_is_not_proven_where_answers_must_not_tell() {
         let mut settings = Settings::default();
-        let form = SignUpForm { username: Some("countess".into()), ..address("ada@example.com") };
+        let form = SignUpForm { username: Patch::Value("countess".into()), ..address("ada@example.com") };
         let (mut sign_up, _) = filled(form, &settings);
         let told = |sign_up: &SignUp, settings: &Settings| {
             tellable(sign_up, settings).into_iter().map(|(name, _)| name).collect::<Vec<_>>()
@@ -397,8 +416,8 @@ mod tests {
     fn user_has_what_was_proven_and_how() {
         let settings = Settings::default();
         let form = SignUpForm {
-            phone_number: Some("+4915112345678".into()),
-            first_name: Some("Ada".into()),
+            phone_number: Patch::Value("+4915112345678".into()),
+            first_name: Patch::Value("Ada".into()),
             legal_accepted: Some(true),
             ..address("ada@example.com")
         };

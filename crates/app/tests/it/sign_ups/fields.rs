@@ -156,6 +156,30 @@ async fn what_is_said_to_be_required_is_what_completes() {
 }
 
 #[tokio::test]
+async fn what_is_written_empty_is_cleared() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let fields = json!({
+        "email_address": "ada@example.com", "phone_number": "+4915112345678", "username": "countess",
+        "first_name": "Ada", "last_name": "Lovelace",
+    });
+    let path = begun(&mut browser, fields).await;
+    let kept = browser.patch(&path, json!({"locale": "en"})).await.ok();
+    assert_eq!(kept["response"]["unverified_fields"], json!(["email_address", "phone_number"]));
+    let empty = json!({"phone_number": "", "username": "", "first_name": "", "last_name": ""});
+    let cleared = browser.patch(&path, empty).await.ok();
+    let sign_up = &cleared["response"];
+    for field in ["phone_number", "username", "first_name", "last_name"] {
+        assert_eq!(sign_up[field], Value::Null, "{field}");
+    }
+    assert_eq!(sign_up["unverified_fields"], json!(["email_address"]));
+    assert_eq!(sign_up["email_address"], "ada@example.com");
+    // What the one field for both says counts more than the empty one beside it.
+    let either = json!({"phone_number": "", "email_address_or_phone_number": "+4915112345679"});
+    assert_eq!(browser.patch(&path, either).await.ok()["response"]["phone_number"], "+4915112345679");
+}
+
+#[tokio::test]
 async fn weak_passwords_are_refused_with_the_reason_first() {
     let t = TestServer::start().await;
     let mut browser = t.browser();
