@@ -9,6 +9,7 @@ pub mod cookies;
 pub mod gate;
 pub mod person;
 pub mod redirects;
+pub mod refusals;
 pub mod reply;
 pub mod site;
 pub mod visitor;

@@ -58,6 +58,13 @@ pub fn body(status: StatusCode, bytes: Vec<u8>) -> Response {
 #[derive(Clone)]
 pub struct Meta(pub Value);
 
+/// The error of a response whose body is not written yet, if it tells nothing beside it so far.
+pub fn bare_error(response: &Response) -> Option<&Error> {
+    let extensions = response.extensions();
+    let Unwritten(error) = extensions.get::<Unwritten>().filter(|_| extensions.get::<Meta>().is_none())?;
+    Some(error)
+}
+
 /// The error body: every problem, and the trace id to quote when asking for help. Headers of the
 /// response it takes the place of are kept: cookies, and which methods a path has.
 pub(crate) fn error(error: &Error, status: u16, trace_id: &str, unwritten: Response) -> Response {

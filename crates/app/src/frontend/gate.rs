@@ -19,6 +19,7 @@ use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 
 use super::cookies;
+use super::refusals::Asked;
 use super::site::{self, Site};
 use crate::cx::{client_ip, proxied_ip};
 use crate::resources::clients::token;
@@ -42,15 +43,16 @@ const ENTRANCES: [&str; 4] = ["acceptTicket", "postClient", "putClient", "verify
 const FOR_ALL: [&str; 3] = ["/npm/", "/images/", "/healthz"];
 
 /// Lets a request in, and its answer out.
-pub async fn pass(State(AppState(app)): State<AppState>, mut request: Request, next: Next) -> Response {
+pub async fn pass(State(state): State<AppState>, mut request: Request, next: Next) -> Response {
     if FOR_ALL.iter().any(|beginning| request.uri().path().starts_with(beginning)) {
         return next.run(request).await;
     }
+    let AppState(app) = &state;
     let origin = request.headers().get(ORIGIN).cloned();
     let is_preflight = request.method() == Method::OPTIONS;
-    let mut response = match admit(&app, &mut request).await {
+    let mut response = match admit(app, &mut request).await {
         Ok(()) if is_preflight => StatusCode::NO_CONTENT.into_response(),
-        Ok(()) => next.run(request).await,
+        Ok(()) => answered(&state, request, next).await,
         // The page must be able to read why; the refusal itself tells nothing.
         Err(error) => Failure(error).into_response(),
     };
@@ -64,10 +66,30 @@ pub async fn pass(State(AppState(app)): State<AppState>, mut request: Request, n
     response
 }
 
+/// The answer to a request that was let in. What is asked most often is not noted down for a refusal.
+async fn answered(state: &AppState, request: Request, next: Next) -> Response {
+    let is_read_ahead = operation(&state.0, &request).is_some_and(is_read_ahead);
+    let asked = if is_read_ahead { None } else { Asked::note(&request) };
+    let response = next.run(request).await;
+    match asked {
+        Some(asked) => asked.complete(state, response).await,
+        None => response,
+    }
+}
+
+/// The operation a request is, if it is one.
+fn operation<'a>(app: &'a App, request: &Request) -> Option<&'a Operation> {
+    let OperationIndex(index) = request.extensions().get::<OperationIndex>()?;
+    app.frontend_operations.get(*index)
+}
+
+fn is_read_ahead(operation: &Operation) -> bool {
+    READ_AHEAD.contains(&operation.id)
+}
+
 async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
-    let operation = request.extensions().get::<OperationIndex>().map(|OperationIndex(index)| *index);
-    let operation = operation.and_then(|index| app.frontend_operations.get(index));
-    let shown = match operation.is_some_and(|operation| READ_AHEAD.contains(&operation.id)) {
+    let operation = operation(app, request);
+    let shown = match operation.is_some_and(is_read_ahead) {
         true => cookies::read(request.headers(), cookies::CLIENT).and_then(token::read),
         false => None,
     };

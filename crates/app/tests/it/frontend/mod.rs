@@ -9,6 +9,7 @@ mod hardening;
 mod links;
 mod pages;
 mod published;
+mod refusals;
 mod satellites;
 mod sessions;
 
