@@ -31,14 +31,13 @@ async fn create_in(t: &TestServer, settings: Settings, body: Value) -> Answer {
 async fn attributes_that_are_switched_off_are_unknown_parameters() {
     let t = TestServer::start().await;
     type Switch = fn(&mut Settings);
-    let cases: [(Switch, Value, &str); 8] = [
+    let cases: [(Switch, Value, &str); 7] = [
         (
             |s| s.attributes.email_address = off(),
             json!({"email_address": ["a@example.com"]}),
             "email_address",
         ),
         (|s| s.attributes.phone_number = off(), json!({"phone_number": ["+14155552671"]}), "phone_number"),
-        (|s| s.attributes.web3_wallet = off(), json!({"web3_wallet": [WALLET]}), "web3_wallet"),
         (|s| s.attributes.username = off(), json!({"username": "ada_l"}), "username"),
         (|s| s.attributes.password = off(), json!({"password": "vexed-quilt-27"}), "password"),
         (
@@ -70,10 +69,9 @@ async fn attributes_that_are_switched_off_are_unknown_parameters() {
 async fn required_attributes_must_be_given_unless_told_otherwise() {
     let t = TestServer::start().await;
     type Switch = fn(&mut Settings);
-    let cases: [(Switch, &str, Value); 4] = [
+    let cases: [(Switch, &str, Value); 3] = [
         (|s| s.attributes.email_address = required(), "email_address", json!(["a@example.com"])),
         (|s| s.attributes.phone_number = required(), "phone_number", json!(["+14155552671"])),
-        (|s| s.attributes.web3_wallet = required(), "web3_wallet", json!([WALLET])),
         (|s| s.attributes.username = required(), "username", json!("ada_l")),
     ];
     for (switch, field, value) in cases {
@@ -91,6 +89,18 @@ async fn required_attributes_must_be_given_unless_told_otherwise() {
         let mut complete = other;
         complete[field] = value;
         assert_eq!(create_in(&t, with(switch), complete).await.status, 200, "{field}");
+    }
+}
+
+/// Nobody can prove a wallet, so no settings switch them on; what backends say about them counts.
+#[tokio::test]
+async fn wallets_are_given_by_backends_alone_and_never_required() {
+    let t = TestServer::start().await;
+    for attribute in [off(), required()] {
+        let settings = || with(|s| s.attributes.web3_wallet = attribute.clone());
+        let user = create_in(&t, settings(), json!({"web3_wallet": [WALLET]})).await.ok();
+        assert_eq!(user["web3_wallets"].as_array().map(Vec::len), Some(1));
+        assert_eq!(create_in(&t, settings(), json!({"username": "ada_l"})).await.status, 200);
     }
 }
 
@@ -120,7 +130,6 @@ async fn required_password_may_be_skipped_unless_it_is_the_only_way_in() {
         s.attributes.password = required();
         s.attributes.email_address = off();
         s.attributes.phone_number = off();
-        s.attributes.web3_wallet = off();
     });
     create_in(&t, only_way, skipping).await.is_error(422, "form_data_missing");
 }
