@@ -55,8 +55,9 @@ pub const HANDSHAKE_MS: i64 = 60 * 1000;
 pub const SYNC_MS: i64 = 60 * 1000;
 /// How long sessions are kept after their time is over, for lists and for those who look into a case.
 pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long a browser nobody is signed in on is remembered.
-pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
+/// of those whose time has come still hold one.
+pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
 /// Callers who wait for events at once; each looks twice a second.
