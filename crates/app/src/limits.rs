@@ -27,6 +27,11 @@ pub const VERIFICATION_ATTEMPTS: i64 = 3;
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
 /// Least time between two codes to one phone number: text messages cost money.
 pub const PHONE_CODE_PAUSE_MS: i64 = 30 * 1000;
+/// Text messages people may have sent to one number in a while, whatever the attempt or the browser: as many
+/// as for one challenge. Whoever knows a number could run up a bill with it otherwise.
+pub const TEXTS_PER_NUMBER: i64 = 10;
+/// How long that while is.
+pub const TEXTS_WINDOW_MS: i64 = 3600 * 1000;
 /// Codes or links sent for one challenge.
 pub const CHALLENGE_SENDINGS: i64 = 10;
 /// How long a session may lie idle where the instance sets no limit: longer than any lifetime that is usual.
@@ -195,7 +200,12 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
         ],
         Limit { requests: 10, window_ms: 60_000 },
     ),
+    // Ours: one picture is made smaller at a time, and this is less than may wait for it.
+    (&[RESIZE_IMAGE], Limit { requests: 50, window_ms: TEN_SECONDS }),
 ];
+
+/// Making a picture smaller, which is for no instance.
+pub const RESIZE_IMAGE: &str = "resizeImage";
 
 /// Operations that are never limited.
 const UNLIMITED: &[&str] = &["GetJWKS"];
