@@ -176,7 +176,7 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
     (&["createSignUps"], Limit { requests: 5, window_ms: TEN_SECONDS }),
     (&["attemptSignInFactorOne", "attemptSignInFactorTwo"], Limit { requests: 3, window_ms: TEN_SECONDS }),
     (&["attemptSignUpsVerification"], Limit { requests: 3, window_ms: TEN_SECONDS }),
-    // Ours: guessing codes, and having messages sent, is no better elsewhere.
+    // Ours: guessing codes and passwords, and having messages sent, is no better elsewhere.
     (
         &[
             "verifyEmailAddress",
@@ -184,6 +184,8 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
             "verifyTOTP",
             "attemptSessionReverificationFirstFactor",
             "attemptSessionReverificationSecondFactor",
+            "changePassword",
+            "removePassword",
         ],
         Limit { requests: 5, window_ms: TEN_SECONDS },
     ),
