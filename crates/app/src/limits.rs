@@ -60,8 +60,9 @@ pub const HANDSHAKE_MS: i64 = 60 * 1000;
 pub const SYNC_MS: i64 = 60 * 1000;
 /// How long sessions are kept after their time is over, for lists and for those who look into a case.
 pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long a browser nobody is signed in on is remembered.
-pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
+/// of those whose time has come still hold one.
+pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
 /// Callers who wait for events at once; each looks twice a second.
@@ -175,7 +176,7 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
     (&["createSignUps"], Limit { requests: 5, window_ms: TEN_SECONDS }),
     (&["attemptSignInFactorOne", "attemptSignInFactorTwo"], Limit { requests: 3, window_ms: TEN_SECONDS }),
     (&["attemptSignUpsVerification"], Limit { requests: 3, window_ms: TEN_SECONDS }),
-    // Ours: guessing codes, and having messages sent, is no better elsewhere.
+    // Ours: guessing codes and passwords, and having messages sent, is no better elsewhere.
     (
         &[
             "verifyEmailAddress",
@@ -183,6 +184,8 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
             "verifyTOTP",
             "attemptSessionReverificationFirstFactor",
             "attemptSessionReverificationSecondFactor",
+            "changePassword",
+            "removePassword",
         ],
         Limit { requests: 5, window_ms: TEN_SECONDS },
     ),

@@ -17,11 +17,14 @@ use crate::resources::templates::writing::{self, Words, Written};
 use crate::resources::templates::{catalogue, store as templates};
 use crate::resources::users::model::Kind;
 
-/// Sends a message that somebody in a browser asked for, unless the number got too many of late.
+/// Sends a message that somebody in a browser asked for, unless the number got too many of late. What goes to a
+/// target for tests never leaves, so there may be as many as a test needs.
 pub async fn send_asked(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     let earlier = match message.channel {
-        Channel::Sms => store::text_from_last(tx, &act.instance, message.to, TEXTS_PER_NUMBER).await?,
-        Channel::Email => None,
+        Channel::Sms if !is_test(act, &message) => {
+            store::text_from_last(tx, &act.instance, message.to, TEXTS_PER_NUMBER).await?
+        }
+        _ => None,
     };
     let wait_ms = earlier.map_or(0, |at| at.plus_ms(TEXTS_WINDOW_MS).ms_since(act.now));
     match wait_ms > 0 {
