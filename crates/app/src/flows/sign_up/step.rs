@@ -231,6 +231,6 @@ impl Stage {
             }
             _ => messages::code(act, to, &prepared.secret),
         };
-        outgoing::send(tx, act, message).await
+        outgoing::send_asked(tx, act, message).await
     }
 }
