@@ -182,15 +182,16 @@ pub(crate) fn proxied_ip(headers: &HeaderMap, extensions: &Extensions) -> String
 }
 
 /// Walks `X-Forwarded-For` from the right past the proxies we trust. What stands further left was
-/// written by the client itself and proves nothing.
+/// written by the client itself and proves nothing. A listener for both kinds of addresses sees old ones
+/// inside new ones (`::ffff:10.0.0.1`); here each becomes the old one it is.
 fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> IpAddr {
-    let mut client = peer;
+    let mut client = peer.to_canonical();
     let lines: Vec<&str> =
         headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
     let mut hops = lines.iter().flat_map(|line| line.split(',')).rev();
-    while trusted.contains(&client) {
-        match hops.next().and_then(|hop| hop.trim().parse().ok()) {
-            Some(hop) => client = hop,
+    while trusted.iter().any(|proxy| proxy.to_canonical() == client) {
+        match hops.next().and_then(|hop| hop.trim().parse::<IpAddr>().ok()) {
+            Some(hop) => client = hop.to_canonical(),
             None => break,
         }
     }
@@ -214,5 +215,16 @@ mod tests {
         assert_eq!(forwarded_for(&headers, ip("8.8.8.8"), &[ip("10.0.0.1")]), ip("8.8.8.8"));
         assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip("10.0.0.2"));
         assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("9.9.9.9"));
+    }
+
+    #[test]
+    fn an_old_address_inside_a_new_one_is_the_old_one() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(forwarded_for(&HeaderMap::new(), ip("::ffff:8.8.8.8"), &[]), ip("8.8.8.8"));
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", "::ffff:9.9.9.9, ::ffff:10.0.0.2".parse().unwrap());
+        let trusted = [ip("10.0.0.1"), ip("::ffff:10.0.0.2")];
+        assert_eq!(forwarded_for(&headers, ip("::ffff:10.0.0.1"), &trusted), ip("9.9.9.9"));
+        assert_eq!(forwarded_for(&headers, ip("2001:db8::1"), &trusted), ip("2001:db8::1"));
     }
 }

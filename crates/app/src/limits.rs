@@ -27,6 +27,11 @@ pub const VERIFICATION_ATTEMPTS: i64 = 3;
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
 /// Least time between two codes to one phone number: text messages cost money.
 pub const PHONE_CODE_PAUSE_MS: i64 = 30 * 1000;
+/// Text messages people may have sent to one number in a while, whatever the attempt or the browser: as many
+/// as for one challenge. Whoever knows a number could run up a bill with it otherwise.
+pub const TEXTS_PER_NUMBER: i64 = 10;
+/// How long that while is.
+pub const TEXTS_WINDOW_MS: i64 = 3600 * 1000;
 /// Codes or links sent for one challenge.
 pub const CHALLENGE_SENDINGS: i64 = 10;
 /// How long a session may lie idle where the instance sets no limit: longer than any lifetime that is usual.
@@ -55,8 +60,9 @@ pub const HANDSHAKE_MS: i64 = 60 * 1000;
 pub const SYNC_MS: i64 = 60 * 1000;
 /// How long sessions are kept after their time is over, for lists and for those who look into a case.
 pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
-/// How long a browser nobody is signed in on is remembered.
-pub const CLIENT_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
+/// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
+/// of those whose time has come still hold one.
+pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
 /// Callers who wait for events at once; each looks twice a second.
@@ -170,7 +176,7 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
     (&["createSignUps"], Limit { requests: 5, window_ms: TEN_SECONDS }),
     (&["attemptSignInFactorOne", "attemptSignInFactorTwo"], Limit { requests: 3, window_ms: TEN_SECONDS }),
     (&["attemptSignUpsVerification"], Limit { requests: 3, window_ms: TEN_SECONDS }),
-    // Ours: guessing codes, and having messages sent, is no better elsewhere.
+    // Ours: guessing codes and passwords, and having messages sent, is no better elsewhere.
     (
         &[
             "verifyEmailAddress",
@@ -178,6 +184,8 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
             "verifyTOTP",
             "attemptSessionReverificationFirstFactor",
             "attemptSessionReverificationSecondFactor",
+            "changePassword",
+            "removePassword",
         ],
         Limit { requests: 5, window_ms: TEN_SECONDS },
     ),
@@ -194,7 +202,12 @@ const PER_ADDRESS: &[(&[&str], Limit)] = &[
         ],
         Limit { requests: 10, window_ms: 60_000 },
     ),
+    // Ours: one picture is made smaller at a time, and this is less than may wait for it.
+    (&[RESIZE_IMAGE], Limit { requests: 50, window_ms: TEN_SECONDS }),
 ];
+
+/// Making a picture smaller, which is for no instance.
+pub const RESIZE_IMAGE: &str = "resizeImage";
 
 /// Operations that are never limited.
 const UNLIMITED: &[&str] = &["GetJWKS"];

@@ -67,4 +67,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0011_texts",
+        common: include_str!("../../../migrations/0011_texts.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

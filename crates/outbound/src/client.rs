@@ -17,7 +17,7 @@ use tokio::time::timeout;
 use crate::connect::Connector;
 use crate::failure::Failure;
 use crate::reach::Reach;
-use crate::resolve::{Resolve, System};
+use crate::resolve::{Resolve, System, Together};
 use crate::{target, tls};
 
 /// How long a connection waits for another request. Common servers close theirs after five seconds; a request
@@ -78,7 +78,7 @@ impl Client {
     /// Reads the trusted authorities. Needs a runtime only when it sends.
     pub fn new(options: Options) -> Result<Client, Failure> {
         let config = tls::config(options.extra_roots.as_deref())?;
-        let resolver = options.resolver.unwrap_or_else(|| Arc::new(System::default()));
+        let resolver = options.resolver.unwrap_or_else(|| Arc::new(Together::new(System::default())));
         let inner = |reach| {
             let connector = HttpsConnectorBuilder::new()
                 .with_tls_config(config.clone())

@@ -1,11 +1,12 @@
 //! From names to addresses.
 
+use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, watch};
 
 /// Addresses, once they are known.
 pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
@@ -42,5 +43,103 @@ impl Resolve for System {
             });
             lookup.await.map_err(io::Error::other)?
         })
+    }
+}
+
+/// Lets those who ask for the same name at the same time wait for one lookup: a name whose server never answers
+/// takes one place, however many requests wait for it.
+pub struct Together<R> {
+    inner: R,
+    running: Running,
+}
+
+type Running = Arc<Mutex<HashMap<(String, u16), watch::Receiver<Found>>>>;
+/// What was found, once it is; errors as their texts, because several are told.
+type Found = Option<Result<Vec<SocketAddr>, String>>;
+
+impl<R: Resolve> Together<R> {
+    /// Asks `inner`.
+    pub fn new(inner: R) -> Together<R> {
+        Together { inner, running: Arc::default() }
+    }
+
+    /// The lookup that is under way, or a new one. It goes on when nobody waits for it any more.
+    fn lookup(&self, host: String, port: u16) -> watch::Receiver<Found> {
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (host, port);
+        if let Some(found) = running.get(&key) {
+            return found.clone();
+        }
+        let (tell, found) = watch::channel(None);
+        running.insert(key.clone(), found.clone());
+        let (asked, others) = (self.inner.resolve(key.0.clone(), port), self.running.clone());
+        tokio::spawn(async move {
+            let answer = asked.await.map_err(|error| error.to_string());
+            others.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
+            tell.send_replace(Some(answer));
+        });
+        found
+    }
+}
+
+impl<R: Resolve> Resolve for Together<R> {
+    fn resolve(&self, host: String, port: u16) -> Addresses {
+        let mut found = self.lookup(host, port);
+        Box::pin(async move {
+            let found = found.wait_for(Option::is_some).await.map_err(io::Error::other)?;
+            match &*found {
+                Some(answer) => answer.clone().map_err(io::Error::other),
+                None => Err(io::Error::other("the lookup has ended")),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// Counts lookups, each of which lasts until `ready` is true.
+    #[derive(Clone, Default)]
+    struct Counting {
+        lookups: Arc<AtomicUsize>,
+        ready: Arc<watch::Sender<bool>>,
+    }
+
+    impl Resolve for Counting {
+        fn resolve(&self, host: String, port: u16) -> Addresses {
+            self.lookups.fetch_add(1, Ordering::Relaxed);
+            let mut ready = self.ready.subscribe();
+            Box::pin(async move {
+                ready.wait_for(|is_ready| *is_ready).await.map_err(io::Error::other)?;
+                match host.as_str() {
+                    "unknown.example" => Err(io::Error::other("no such name")),
+                    _ => Ok(vec![SocketAddr::from(([192, 0, 2, 1], port))]),
+                }
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn requests_for_one_name_wait_for_one_lookup() {
+        let inner = Counting::default();
+        let names = Together::new(inner.clone());
+        // Somebody who goes away does not end it.
+        drop(names.resolve("slow.example".to_owned(), 443));
+        let waiting: Vec<Addresses> =
+            (0..50).map(|_| names.resolve("slow.example".to_owned(), 443)).collect();
+        let other = names.resolve("unknown.example".to_owned(), 80);
+        assert_eq!(inner.lookups.load(Ordering::Relaxed), 2);
+        inner.ready.send_replace(true);
+        for one in waiting {
+            assert_eq!(one.await.unwrap(), [SocketAddr::from(([192, 0, 2, 1], 443))]);
+        }
+        assert_eq!(other.await.unwrap_err().to_string(), "no such name");
+        // What was found is not kept: a name may lead elsewhere the next time.
+        names.resolve("slow.example".to_owned(), 443).await.unwrap();
+        assert_eq!(inner.lookups.load(Ordering::Relaxed), 3);
+        assert!(names.running.lock().unwrap().is_empty());
     }
 }

@@ -9,7 +9,7 @@ use axum::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL,
     ORIGIN, VARY,
 };
-use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Code, Error, Result};
@@ -76,10 +76,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     check_origin(&site, request.headers())?;
     if let Some(operation) = operation {
         check_domain(&site, operation, request.uri().query().unwrap_or_default())?;
-        let ip = match site.is_proxied {
-            true => proxied_ip(request.headers(), request.extensions()),
-            false => client_ip(request.headers(), request.extensions(), &app.trusted_proxies),
-        };
+        let ip = ip_of(app, site.is_proxied, request.headers(), request.extensions());
         let who = (site.instance.as_str(), &*ip);
         app.rate_limits.check_visitor(&app.throttle, who, operation.id, app.clock.now()).await?;
     }
@@ -88,6 +85,24 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         request.extensions_mut().insert(present);
     }
     Ok(())
+}
+
+fn ip_of(app: &App, is_proxied: bool, headers: &HeaderMap, extensions: &Extensions) -> String {
+    match is_proxied {
+        true => proxied_ip(headers, extensions),
+        false => client_ip(headers, extensions, &app.trusted_proxies),
+    }
+}
+
+/// Counts a request that is for no instance by the address it comes from; an error when it is one too many. A
+/// proxy of an application shows its key, and is not counted itself.
+pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, operation: &str) -> Result<()> {
+    let is_proxied = match headers.contains_key(site::SECRET_KEY) {
+        true => site::find(app, &mut app.db.read().await?, headers, None).await?.0.is_proxied,
+        false => false,
+    };
+    let ip = ip_of(app, is_proxied, headers, extensions);
+    app.rate_limits.check_visitor(&app.throttle, ("", &*ip), operation, app.clock.now()).await
 }
 
 /// Development instances answer every page; production ones those of the application's own domain and

@@ -94,13 +94,18 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
 }
 
 impl Person {
+    /// Whether there is a second factor to show.
+    pub fn has_second_factor(&self) -> bool {
+        !factors::second(&self.user, &self.visitor.site.settings).is_empty()
+    }
+
     /// Refuses what needs a recent proof of who it is, unless there is one. Somebody who has a second factor
     /// must have shown it too. A proof that was begun is owed: until it is given, the one before does not count.
     pub fn check_reverified(&self, now: Time) -> Result<()> {
         let settings = &self.visitor.site.settings.session;
         let [first, second] = self.session.factor_ages(now);
         let is_recent = |age: i64| (0..settings.reverification_minutes).contains(&age);
-        let needs_second = !factors::second(&self.user, &self.visitor.site.settings).is_empty();
+        let needs_second = self.has_second_factor();
         let is_owed = self.session.reverification.as_ref().is_some_and(Reverification::is_under_way);
         let is_proven = !is_owed && is_recent(if needs_second { second } else { first });
         match !settings.reverification || is_proven {

@@ -37,8 +37,18 @@ impl Cx {
     pub async fn answer<T: Serialize>(&self, visitor: &Visitor, outcome: Result<T>) -> Response {
         match self.answer_or_fail(visitor, outcome).await {
             Ok(response) => response,
-            Err(error) => Failure(error).into_response(),
+            Err(error) => self.refuse(visitor, error).await,
         }
+    }
+
+    /// Answers a visitor with an error and nothing else. What was written stands, so a new secret goes out
+    /// all the same: the old one opens nothing any more.
+    pub async fn refuse(&self, visitor: &Visitor, error: Error) -> Response {
+        let mut response = Failure(error).into_response();
+        if let Err(error) = self.prove(visitor, response.headers_mut()).await {
+            tracing::error!(?error, "a client did not get its new secret");
+        }
+        response
     }
 
     async fn answer_or_fail<T: Serialize>(&self, visitor: &Visitor, outcome: Result<T>) -> Result<Response> {
@@ -65,15 +75,22 @@ impl Cx {
     }
 
     /// Sends the browser elsewhere, with the cookies of the client.
-    pub async fn redirect(&self, visitor: &Visitor, status: StatusCode, url: &str) -> Result<Response> {
+    pub async fn redirect(&self, visitor: &Visitor, status: StatusCode, url: &str) -> Response {
+        match self.redirect_or_fail(visitor, status, url).await {
+            Ok(response) => response,
+            Err(error) => self.refuse(visitor, error).await,
+        }
+    }
+
+    async fn redirect_or_fail(&self, visitor: &Visitor, status: StatusCode, url: &str) -> Result<Response> {
         let mut response = away(status, url)?;
         let scenery = client::load(self, visitor).await?;
         self.hand_out(visitor, scenery.as_ref(), response.headers_mut()).await?;
         Ok(response)
     }
 
-    /// Hands out what proves the client: a cookie, or a header for native apps. The proof comes last: some
-    /// proxies keep only the last cookie.
+    /// Hands out when the client changed and what proves it. The proof comes last: some proxies keep only the
+    /// last cookie.
     pub async fn hand_out(
         &self,
         visitor: &Visitor,
@@ -88,7 +105,13 @@ impl Cx {
                 add_cookie(headers, &cookie)?;
             }
         }
+        self.prove(visitor, headers).await
+    }
+
+    /// Hands out what proves the client, if that is new: a cookie, or a header for native apps.
+    async fn prove(&self, visitor: &Visitor, headers: &mut HeaderMap) -> Result<()> {
         let Some((id, secret)) = &visitor.fresh else { return Ok(()) };
+        let site = &*visitor.site;
         let signer = self.app.signer_at(site, self.now).await?;
         let proof = token::write(&signer, id, secret)?;
         match visitor.is_native {

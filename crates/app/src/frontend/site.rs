@@ -25,9 +25,10 @@ use crate::resources::sessions::store as sessions;
 use crate::settings::{Satellite, Settings};
 use crate::{App, AppState};
 
-/// Headers a proxy on the application's side sends.
+/// Where a proxy on the application's side says how browsers reach it.
 const PROXY_URL: &str = "clerk-proxy-url";
-const SECRET_KEY: &str = "clerk-secret-key";
+/// Where it shows whose proxy it is.
+pub const SECRET_KEY: &str = "clerk-secret-key";
 
 /// An instance, and where it is reached.
 pub struct Site {

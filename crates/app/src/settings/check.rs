@@ -65,6 +65,17 @@ impl Settings {
             }
             check_uses(name, attribute, known, say);
         }
+        for (name, attribute) in [
+            ("authenticator_app", &self.attributes.authenticator_app),
+            ("backup_code", &self.attributes.backup_code),
+        ] {
+            if attribute.required {
+                faults.add(
+                    format!("attributes.{name}.required"),
+                    "Nobody has one before they sign up: set sign_in.second_factor_required instead.",
+                );
+            }
+        }
         if self.attributes.passkey.enabled {
             faults.add("attributes.passkey.enabled", "Passkeys are not supported yet.");
         }
@@ -230,7 +241,7 @@ impl Known {
         const PHONE: &[Strategy] = &[Strategy::PhoneCode];
         let nothing = Known { says_who: false, first: &[], second: &[], verifications: &[] };
         match attribute {
-            "email_address" => Known { says_who: true, first: EMAIL, second: EMAIL, verifications: EMAIL },
+            "email_address" => Known { says_who: true, first: EMAIL, second: &[], verifications: EMAIL },
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
@@ -334,15 +345,19 @@ mod tests {
     fn attributes_prove_only_what_they_can() {
         let wrong = paths(|settings| {
             settings.attributes.email_address.first_factors.push(Strategy::PhoneCode);
+            settings.attributes.email_address.used_for_second_factor = true;
             settings.attributes.username.verify_at_sign_up = true;
+            settings.attributes.authenticator_app.required = true;
             settings.attributes.last_name.used_for_first_factor = true;
             settings.attributes.passkey = Attribute { required: true, ..Attribute::default() };
         });
         let expected = [
             "attributes.email_address.first_factors",
+            "attributes.email_address.second_factors",
             "attributes.username.verifications",
             "attributes.last_name.used_for_first_factor",
             "attributes.passkey.required",
+            "attributes.authenticator_app.required",
         ];
         assert_eq!(wrong, expected);
     }

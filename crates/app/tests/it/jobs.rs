@@ -23,6 +23,9 @@ async fn sessions_and_then_their_clients_go_long_after_their_end() {
     let fresh = t.signed_in(&t.tenant, &user).await;
     t.run_jobs().await;
     t.get(&format!("/v1/sessions/{}", presence.session)).await.is_error(404, "resource_not_found");
+    t.get(&format!("/v1/clients/{}", presence.client)).await.ok();
+    t.clock.advance_ms(8 * DAY_MS);
+    t.run_jobs().await;
     t.get(&format!("/v1/clients/{}", presence.client)).await.is_error(404, "resource_not_found");
     t.get(&format!("/v1/sessions/{}", fresh.session)).await.ok();
     t.get(&format!("/v1/clients/{}", fresh.client)).await.ok();

@@ -1,9 +1,12 @@
 //! Pictures of users: uploaded, served, resized, removed; and drawn for everybody else.
 
 use axum::body::Body;
+use axum::extract::ConnectInfo;
 use axum::http::Request;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use latchkey_app::limits::RateLimits;
+use latchkey_app::settings::Settings;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
@@ -313,4 +316,37 @@ async fn an_uploaded_picture_can_be_named_in_an_update() {
     let again = t.patch(&format!("/v1/users/{user}"), json!({"profile_image_id": image})).await.ok();
     assert_eq!(again["image_url"], updated["image_url"]);
     assert_eq!(fetch(&t, path(&again)).await.status, 200);
+}
+
+#[tokio::test]
+async fn one_address_does_not_have_all_pictures_resized() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    let user = user(&t).await;
+    let uploaded = upload(&t, &user, "blob", &decoded(PNG)).await.ok();
+    let path = path(&uploaded);
+    let mut browser = t.browser();
+    for width in 1..=50 {
+        assert_eq!(browser.get(&format!("{path}?width={width}")).await.status, 200);
+    }
+    let refused = browser.get(&format!("{path}?height=1")).await;
+    refused.is_error(429, "too_many_requests");
+    assert_eq!(refused.header("retry-after"), "10");
+    // It takes nothing to serve a picture as it is, and others are others.
+    assert_eq!(browser.get(path).await.status, 200);
+    let mut other = t.browser();
+    other.address.set_ip(std::net::Ipv4Addr::new(192, 0, 2, 1).into());
+    assert_eq!(other.get(&format!("{path}?width=9")).await.status, 200);
+    // A proxy of the application speaks for many; one that shows a wrong key for nobody.
+    let proxied = |key: &str, address: &str| {
+        let request = Request::builder().uri(format!("{path}?width=9")).header("x-forwarded-for", address);
+        let mut request = request.header("clerk-secret-key", key).body(Body::empty()).unwrap();
+        request.extensions_mut().insert(ConnectInfo(t.browser().address));
+        request
+    };
+    let request = proxied(&t.tenant.key, "192.0.2.2");
+    assert_eq!(browser.send("GET", path, request).await.status, 200);
+    let request = proxied("sk_test_wrong", "192.0.2.3");
+    assert_eq!(browser.send("GET", path, request).await.code(), "proxy_request_invalid_secret_key");
+    t.clock.advance_ms(10_000);
+    assert_eq!(browser.get(&format!("{path}?width=9")).await.status, 200);
 }

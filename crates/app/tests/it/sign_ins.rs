@@ -4,6 +4,7 @@ use latchkey_app::settings::Settings;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 
+mod changes;
 mod links;
 mod lockouts;
 mod passwords;
@@ -344,6 +345,47 @@ async fn texts_are_not_sent_too_often() {
     t.clock.advance_ms(30_000);
     step(&mut browser, &id, "prepare_first_factor", prepare).await.ok();
     assert_eq!(t.inbox().await.len(), 2);
+}
+
+/// Asks for a text in a browser of its own.
+async fn texted(t: &TestServer, number: &str) -> Answer {
+    begin(&mut t.browser(), json!({"identifier": number, "strategy": "phone_code"})).await
+}
+
+#[tokio::test]
+async fn a_number_gets_ten_texts_in_an_hour_however_many_attempts_there_are() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let other = "+442071838751";
+    t.user(json!({"phone_number": [other]})).await;
+    for _ in 0..10 {
+        texted(&t, PHONE).await.ok();
+        t.clock.advance_ms(1000);
+    }
+    let refused = texted(&t, PHONE).await;
+    refused.is_error(429, "verification_code_too_many_requests");
+    assert_eq!(refused.header("retry-after"), "3590");
+    texted(&t, other).await.ok();
+    assert_eq!(t.inbox().await.len(), 11);
+    t.clock.advance_ms(3_590_000);
+    texted(&t, PHONE).await.ok();
+    texted(&t, PHONE).await.is_error(429, "verification_code_too_many_requests");
+    let for_tests = "+12015550100";
+    t.user(json!({"phone_number": [for_tests]})).await;
+    for _ in 0..12 {
+        texted(&t, for_tests).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn too_many_texts_do_not_tell_who_has_an_account() {
+    let t = server(|settings| settings.attack_protection.enumeration_protection = true).await;
+    ada(&t).await;
+    for _ in 0..11 {
+        let (real, none) = (texted(&t, PHONE).await, texted(&t, "+442071838752").await);
+        assert_eq!((real.status, none.status), (200, 200));
+    }
+    assert_eq!(t.inbox().await.len(), 10);
 }
 
 #[tokio::test]

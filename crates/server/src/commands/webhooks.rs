@@ -179,6 +179,7 @@ impl Desk<'_> {
             ));
         }
         let (instance, id) = (self.instance.id.clone(), endpoint.id.clone());
+        endpoints::clear(&self.storage.db, &instance, &id).await?;
         let work =
             self.storage.db.write(move |tx| Box::pin(async move { store::delete(tx, &instance, &id).await }));
         work.await?;

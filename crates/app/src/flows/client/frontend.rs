@@ -132,7 +132,7 @@ async fn touch(
     if let (Some(client), Some((_, secret))) = (visitor.client.clone(), shown) {
         visitor.becomes(client, Some(secret));
     }
-    Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, url.as_str()).await?)
+    Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, url.as_str()).await)
 }
 
 async fn clear_site_data() -> Response {

@@ -75,8 +75,14 @@ pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challe
         }
     };
     let Prepared { challenge, is_sent, .. } = prepared;
+    let is_guarded = act.settings.attack_protection.enumeration_protection;
     if is_sent && sending.is_delivered {
-        outgoing::send(tx, act, message).await?;
+        match outgoing::send_asked(tx, act, message).await {
+            // It would tell that there is an account: to those who have none nothing is sent, so nothing is
+            // refused.
+            Err(error) if is_guarded && error.code() == Code::VerificationCodeTooManyRequests => (),
+            sent => sent?,
+        }
     }
     Ok(challenge)
 }

@@ -118,14 +118,14 @@ async fn send_back(
     let status = StatusCode::TEMPORARY_REDIRECT;
     match cookies::shared_domain(&visitor.site).filter(|_| !visitor.site.is_development()) {
         Some(domain) => {
-            let mut response = cx.redirect(visitor, status, back.as_str()).await?;
+            let mut response = cx.redirect(visitor, status, back.as_str()).await;
             let cookie = format!(
                 "{name}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure; Domain={domain}"
             );
             add_cookie(response.headers_mut(), &cookie)?;
             Ok(response)
         }
-        None => Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await?),
+        None => Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await),
     }
 }
 

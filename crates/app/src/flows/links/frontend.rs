@@ -43,7 +43,7 @@ async fn accept(cx: Cx, visitor: Visitor, Query(query): Query<Accept>) -> Result
     look(&mut cx.app.db.read().await?, &visitor.site.instance, &ticket, cx.now).await?;
     let page = page(&visitor.site, visitor.site.settings.display.sign_in_url.as_deref(), "/sign-in");
     let there = page.with("__clerk_ticket", &ticket).with("__clerk_status", "sign_in");
-    Ok(cx.redirect(&visitor, StatusCode::SEE_OTHER, there.as_str()).await?)
+    Ok(cx.redirect(&visitor, StatusCode::SEE_OTHER, there.as_str()).await)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -56,7 +56,7 @@ async fn redirect(cx: Cx, visitor: Visitor, Query(query): Query<Redirect>) -> Re
         Some(url) => redirects::checked(&visitor.site, Some(url))?,
         None => page(&visitor.site, visitor.site.settings.display.home_url.as_deref(), "/default-redirect"),
     };
-    Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, there.as_str()).await?)
+    Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, there.as_str()).await)
 }
 
 /// A page the settings name, or the hosted one.

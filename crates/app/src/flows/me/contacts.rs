@@ -142,7 +142,7 @@ async fn send(
         }
     };
     if prepared.is_sent {
-        outgoing::send(tx, act, message).await?;
+        outgoing::send_asked(tx, act, message).await?;
     }
     Ok(prepared.challenge)
 }

@@ -1,7 +1,7 @@
 //! The password of the current user.
 //!
-//! Who knows it may change it; so may who has recently proven otherwise who they are, and who signed in to
-//! do just that.
+//! Who knows it may change it, unless there is a second factor, which must have been shown recently too; so may
+//! who has recently proven otherwise who they are, and who signed in to do just that.
 
 use axum::response::Response;
 use latchkey_base::kinds::SessionId;
@@ -100,12 +100,16 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
 /// that was proven before.
 async fn authority(cx: &Cx, person: &Person, current: Option<Secret>) -> Result<Option<Evidence>> {
     let has_password = person.user.password.is_some();
+    let signed_in_for_it = person.session.tasks.contains(&Task::ResetPassword);
+    if person.has_second_factor() && !signed_in_for_it {
+        person.check_reverified(cx.now)?;
+    }
     match current.filter(|_| has_password) {
         Some(password) => {
             let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password) };
             Ok(Some(examine(cx, Some(&person.user), shown).await?))
         }
-        None if person.session.tasks.contains(&Task::ResetPassword) => Ok(None),
+        None if signed_in_for_it => Ok(None),
         // Where nothing is ever proven anew, the password is the only proof there is.
         None if has_password && !person.visitor.site.settings.session.reverification => {
             Err(Error::param(Code::FormParamMissing, "current_password"))

@@ -84,6 +84,7 @@ pub async fn of_client(tx: &mut Tx, stage: &Stage, client: Client, id: &SignInId
         Some(user) => {
             let user = users::lock(tx, &act.instance, user).await?;
             let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
+            rules::still_proven(&sign_in, &user)?;
             rules::admitted(user, sign_in.step, stage.settings(), act.now)?
         }
         None => None,

@@ -29,6 +29,7 @@ pub async fn after_first(
         Some(change) => password::set(tx, &stage.act, user, change).await?,
         None => user,
     };
+    attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
     let step = rules::after_first(&attempt.sign_in, &user, strategy, is_password_new, stage.settings());
     attempt.sign_in.step = step;
     match step {

@@ -8,7 +8,7 @@ use crate::resources::challenges::model::{Challenge, State};
 use crate::resources::factors::rules as factors;
 use crate::resources::sessions::model::Session;
 use crate::resources::sign_ins::model::{SignIn, Step};
-use crate::resources::users::model::{Strategy, User};
+use crate::resources::users::model::{Contact, Strategy, User};
 use crate::settings::Settings;
 
 /// A first factor, by its name.
@@ -41,11 +41,32 @@ fn strategy(name: &str, all: &[Strategy]) -> Result<Strategy> {
 /// The user of an attempt, unless they may not sign in at the moment. Where answers must not tell who has
 /// an account, such a user is nobody until something is proven.
 pub fn admitted(user: User, step: Step, settings: &Settings, now: Time) -> Result<Option<User>> {
-    let is_proven = !matches!(step, Step::NeedsIdentifier | Step::NeedsFirstFactor);
+    let is_proven = is_past_first(step);
     match check_open(&user, now) {
         Ok(()) => Ok(Some(user)),
         Err(_) if settings.attack_protection.enumeration_protection && !is_proven => Ok(None),
         Err(refusal) => Err(refusal),
+    }
+}
+
+fn is_past_first(step: Step) -> bool {
+    !matches!(step, Step::NeedsIdentifier | Step::NeedsFirstFactor)
+}
+
+/// Refuses to go on from a first factor that would prove nothing now. Somebody who finds a stranger in their
+/// account changes the password or removes the address; an attempt of that stranger must not outlive it.
+pub fn still_proven(sign_in: &SignIn, user: &User) -> Result<()> {
+    if !is_past_first(sign_in.step) || sign_in.step == Step::Complete {
+        return Ok(());
+    }
+    let sent_to = sign_in.first_factor.as_ref().and_then(|challenge| challenge.identification.as_ref());
+    let held = |id| user.email_addresses.find(id).or_else(|| user.phone_numbers.find(id));
+    if sent_to.is_some_and(|id| !held(id).is_some_and(Contact::is_verified)) {
+        return Err(Error::new(Code::SignInIdentificationOrUserDeleted));
+    }
+    match user.password.as_ref().map(|password| password.updated_at) == sign_in.password_set_at {
+        true => Ok(()),
+        false => Err(Error::new(Code::ClientStateInvalid)),
     }
 }
 

@@ -229,7 +229,7 @@ impl Stage {
             }
             _ => messages::code(act, to, &prepared.secret),
         };
-        outgoing::send(tx, act, message).await
+        outgoing::send_asked(tx, act, message).await
     }
 
     /// Where a browser holds one session at a time, whoever is signed in cannot sign up.

@@ -92,7 +92,7 @@ pub async fn arrive(
         arrived.becomes(client, Some(secret));
     }
     let then = redirects::trusted(redirect_url).set(SYNCED, DONE);
-    let mut response = cx.redirect(&arrived, StatusCode::TEMPORARY_REDIRECT, then.as_str()).await?;
+    let mut response = cx.redirect(&arrived, StatusCode::TEMPORARY_REDIRECT, then.as_str()).await;
     if !is_client {
         // The primary domain is who knows: nobody is signed in there.
         add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?;

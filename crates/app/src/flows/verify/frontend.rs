@@ -45,13 +45,16 @@ async fn verify(
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
     let verified = open(&cx, &mut visitor, query.token.as_deref().unwrap_or_default()).await?;
-    let there = redirects::checked(&visitor.site, Some(&verified.redirect_url))?;
+    let there = match redirects::checked(&visitor.site, Some(&verified.redirect_url)) {
+        Ok(there) => there,
+        Err(error) => return Ok(cx.refuse(&visitor, error).await),
+    };
     let there = there.with("__clerk_status", verified.status);
     let there = match &verified.session {
         Some(session) => there.with("__clerk_created_session", session.as_str()),
         None => there,
     };
-    Ok(cx.redirect(&visitor, StatusCode::SEE_OTHER, there.as_str()).await?)
+    Ok(cx.redirect(&visitor, StatusCode::SEE_OTHER, there.as_str()).await)
 }
 
 async fn open(cx: &Cx, visitor: &mut Visitor, token: &str) -> Result<Verified> {

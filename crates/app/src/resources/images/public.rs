@@ -5,7 +5,7 @@ use axum::extract::State;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_ORIGIN, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
-use axum::http::{HeaderName, HeaderValue};
+use axum::http::{Extensions, HeaderMap, HeaderName, HeaderValue};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -20,6 +20,8 @@ use serde::Deserialize;
 
 use super::store;
 use crate::AppState;
+use crate::frontend::gate;
+use crate::limits::RESIZE_IMAGE;
 
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
@@ -61,10 +63,16 @@ pub async fn uploaded(
     State(AppState(app)): State<AppState>,
     Path((instance, id)): Path<(InstanceId, ImageId)>,
     Query(size): Query<Size>,
+    headers: HeaderMap,
+    extensions: Extensions,
 ) -> Result<Response, Failure> {
+    let is_resized = size.width.is_some() || size.height.is_some();
+    if is_resized {
+        gate::count(&app, &headers, &extensions, RESIZE_IMAGE).await?;
+    }
     let stored = store::find(&mut app.db.read().await?, &instance, &id).await?;
     let stored = stored.ok_or_else(|| Error::new(Code::ImageNotFound))?;
-    if size.width.is_none() && size.height.is_none() {
+    if !is_resized {
         return Ok(picture(&stored.content_type, stored.bytes));
     }
     let pixels = |number: Option<i64>| number.and_then(|number| u32::try_from(number).ok());

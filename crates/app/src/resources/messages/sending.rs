@@ -1,7 +1,7 @@
 //! Putting a message into the outbox: written, sealed, and told of by an event.
 
 use latchkey_base::kinds::MessageId;
-use latchkey_base::{Error, Result};
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use serde_json::Value;
 
@@ -9,12 +9,29 @@ use super::model::{Content, Message, Row, Status};
 use super::{data, rules, store, view};
 use crate::cx::Act;
 use crate::events::Event;
+use crate::limits::{TEXTS_PER_NUMBER, TEXTS_WINDOW_MS};
 use crate::outbox;
 use crate::resources::identifications::codes::is_for_tests;
 use crate::resources::templates::model::{Channel, Stored, System, Template};
 use crate::resources::templates::writing::{self, Words, Written};
 use crate::resources::templates::{catalogue, store as templates};
 use crate::resources::users::model::Kind;
+
+/// Sends a message that somebody in a browser asked for, unless the number got too many of late. What goes to a
+/// target for tests never leaves, so there may be as many as a test needs.
+pub async fn send_asked(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
+    let earlier = match message.channel {
+        Channel::Sms if !is_test(act, &message) => {
+            store::text_from_last(tx, &act.instance, message.to, TEXTS_PER_NUMBER).await?
+        }
+        _ => None,
+    };
+    let wait_ms = earlier.map_or(0, |at| at.plus_ms(TEXTS_WINDOW_MS).ms_since(act.now));
+    match wait_ms > 0 {
+        true => Err(Error::new(Code::VerificationCodeTooManyRequests).retry_after((wait_ms + 999) / 1000)),
+        false => send(tx, act, message).await,
+    }
+}
 
 /// Writes a message and puts it into the outbox.
 pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {

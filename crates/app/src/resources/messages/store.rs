@@ -36,6 +36,20 @@ pub async fn insert(tx: &mut Tx, row: &Row<'_>) -> Result<()> {
     Ok(())
 }
 
+/// When the text message was written that is the `number`-th from the last one to a recipient, if there were
+/// so many.
+pub async fn text_from_last(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    to: &str,
+    number: i64,
+) -> Result<Option<Time>> {
+    // The channel is written out because the index is for this one only.
+    let sql = "SELECT created_at FROM messages WHERE instance_id = $1 AND recipient = $2 AND channel = 'sms' \
+               ORDER BY created_at DESC LIMIT 1 OFFSET $3";
+    Ok(tx.maybe(&[sql], &[instance.into(), to.into(), (number - 1).into()], |row| row.time(0)).await?)
+}
+
 /// Deletes up to `limit` messages of an instance that were written before a time. Says how many.
 pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
     let sql = "DELETE FROM messages WHERE instance_id = $1 AND id IN \

@@ -16,7 +16,7 @@ use super::templated::{self, Order};
 use super::view::{self, FrontendSessionView, TokenView};
 use super::{ending, rules, store};
 use crate::AppState;
-use crate::cx::Cx;
+use crate::cx::{Act, Cx};
 use crate::frontend::client::{lens, mint};
 use crate::frontend::person::{InPath, Person};
 use crate::frontend::reply::Envelope;
@@ -25,6 +25,7 @@ use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
 use crate::resources::users::activity;
 use crate::resources::users::model::User;
+use crate::resources::users::store as users;
 
 type Wrapped<'a> = Envelope<'a, FrontendSessionView<'a>>;
 
@@ -83,8 +84,7 @@ async fn touch(
             let act = &act;
             let mut client = hold.lock_known(tx).await?;
             let session = lock_live(tx, &client, &id, act.now).await?;
-            let session = rules::used(session, &act.settings, act.now);
-            store::save(tx, &session).await?;
+            let session = settled(tx, act, rules::used(session, &act.settings, act.now)).await?;
             // Apps compare tokens with the time of the client's last change, so it only moves when
             // another session becomes the active one.
             if client.last_active_session.as_ref() != Some(&session.id) {
@@ -107,6 +107,24 @@ async fn touch(
         Err(error) => Err(error),
     };
     Ok(show(&cx, &visitor, outcome).await)
+}
+
+/// Saves a session. One that waited for something nobody asks for any more counts from now on.
+async fn settled(tx: &mut Tx, act: &Act, session: Session) -> Result<Session> {
+    let user = match session.status {
+        Status::Pending => users::find(tx, &act.instance, &session.user).await?,
+        _ => None,
+    };
+    let Some(user) = user else {
+        store::save(tx, &session).await?;
+        return Ok(session);
+    };
+    let session = rules::settle(session, &user, &act.settings, act.now);
+    store::save(tx, &session).await?;
+    if session.status == Status::Active {
+        ending::announce(tx, act, &session).await?;
+    }
+    Ok(session)
 }
 
 async fn end(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {

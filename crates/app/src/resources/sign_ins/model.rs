@@ -27,6 +27,9 @@ pub struct SignIn {
     /// The first factor, once it was prepared or tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_factor: Option<Challenge>,
+    /// When the password was set that the user had as the first factor was proven, or that they chose then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub password_set_at: Option<Time>,
     /// The second factor, or what makes the browser trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_factor: Option<Challenge>,
@@ -122,6 +125,7 @@ impl SignIn {
             step: Step::NeedsIdentifier,
             claim: None,
             first_factor: None,
+            password_set_at: None,
             second_factor: None,
             created_session: None,
             locale,

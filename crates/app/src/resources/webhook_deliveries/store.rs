@@ -157,6 +157,18 @@ pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit:
     Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
 }
 
+/// Deletes up to `limit` deliveries of an endpoint. Says how many.
+pub async fn delete_of(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    limit: i64,
+) -> Result<u64> {
+    let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN \
+               (SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 ORDER BY seq LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), endpoint.into(), limit.into()]).await?)
+}
+
 /// How many deliveries wait for a try, of all instances.
 pub async fn waiting(tx: &mut Tx) -> Result<i64> {
     let sql = "SELECT count(*) FROM webhook_deliveries WHERE next_at IS NOT NULL";

@@ -91,6 +91,13 @@ async fn begin(cx: Cx, key: SecretKey) -> Answer {
 }
 
 async fn end(cx: Cx, key: SecretKey) -> Answer {
+    let db = &cx.app.db;
+    let found = store::find_app(&mut db.read().await?, &key.instance).await?;
+    found.ok_or_else(|| Error::new(Code::SvixAppMissing))?;
+    let ids = store::ids(&mut db.read().await?, &key.instance).await?;
+    for id in ids {
+        endpoints::clear(db, &key.instance, &id).await?;
+    }
     let work = cx.write(move |tx| {
         Box::pin(async move {
             match store::delete_app(tx, &key.instance).await? {
@@ -167,6 +174,8 @@ async fn update(
 
 async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {
     let gone = deleted("webhook_endpoint", &id);
+    find(&cx, &key, &id).await?;
+    endpoints::clear(&cx.app.db, &key.instance, &id).await?;
     let work = cx.write(move |tx| {
         Box::pin(async move {
             match store::delete(tx, &key.instance, &id).await? {

@@ -1,10 +1,10 @@
-//! The work on endpoints inside a transaction, for the API and for the command line.
+//! The work on endpoints, for the API and for the command line.
 
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::rng::Rng;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Result, Time};
-use latchkey_db::Tx;
+use latchkey_db::{Db, Tx};
 use latchkey_jose::seal::MasterKey;
 
 use super::input::{CreateWebhookEndpoint, UpdateWebhookEndpoint};
@@ -15,6 +15,8 @@ use crate::resources::{events, instances, webhook_deliveries};
 
 /// Deliveries that tell how an endpoint is doing.
 const RECENT: i64 = 20;
+/// Deliveries deleted in one transaction: some milliseconds.
+const AT_ONCE: i64 = 500;
 
 /// Adds an endpoint that was checked; the next event is the first it gets.
 pub async fn create(
@@ -32,6 +34,20 @@ pub async fn create(
     let endpoint = rules::create(input, &start, master, rng)?;
     store::insert(tx, &endpoint).await?;
     Ok(endpoint)
+}
+
+/// Deletes the deliveries of an endpoint that is about to go, some in each transaction: there may be millions, and
+/// nobody else could write meanwhile. What is noted in between goes with the endpoint.
+pub async fn clear(db: &Db, instance: &InstanceId, id: &WebhookEndpointId) -> Result<()> {
+    loop {
+        let (instance, id) = (instance.clone(), id.clone());
+        let work = db.write(move |tx| {
+            Box::pin(async move { webhook_deliveries::store::delete_of(tx, &instance, &id, AT_ONCE).await })
+        });
+        if work.await? < AT_ONCE.unsigned_abs() {
+            return Ok(());
+        }
+    }
 }
 
 /// Changes an endpoint as was checked.

@@ -163,6 +163,15 @@ pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &WebhookEndpointId) 
     Ok(tx.run(&[sql], &[instance.into(), id.into()]).await? > 0)
 }
 
+/// The ids of all endpoints.
+pub async fn ids(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<WebhookEndpointId>> {
+    let sql = "SELECT id FROM webhook_endpoints WHERE instance_id = $1";
+    let read = |row: &Row<'_>| {
+        Id::parse(row.str(0)?).ok_or_else(|| DbError::Failed("a webhook endpoint has no id".into()))
+    };
+    Ok(tx.all(&[sql], &[instance.into()], read).await?)
+}
+
 /// Deletes all endpoints and their deliveries.
 pub async fn delete_all(tx: &mut Tx, instance: &InstanceId) -> Result<()> {
     tx.run(&["DELETE FROM webhook_endpoints WHERE instance_id = $1"], &[instance.into()]).await?;

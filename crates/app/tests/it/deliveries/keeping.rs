@@ -58,6 +58,23 @@ async fn more_than_one_batch_of_old_events_goes_in_one_run() {
 }
 
 #[tokio::test]
+async fn an_endpoint_goes_with_more_deliveries_than_one_transaction_deletes() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let [first, second] = [endpoint(&t, &receiver).await, endpoint(&t, &receiver).await];
+    let (id, _) = user(&t, "ann").await;
+    for number in 0..510 {
+        t.patch(&format!("/v1/users/{id}"), json!({"first_name": format!("Ann {number}")})).await.ok();
+    }
+    send(&courier(&t)).await;
+    assert_eq!(listed(&t, &first).await, 511);
+    t.delete(&format!("/v1/webhooks/endpoints/{first}")).await.ok();
+    let gone = t.get(&format!("/v1/webhooks/endpoints/{first}/deliveries")).await;
+    gone.is_error(404, "resource_not_found");
+    assert_eq!(listed(&t, &second).await, 511, "those of others stay");
+}
+
+#[tokio::test]
 async fn a_delivery_whose_event_is_gone_fails_and_says_why() {
     let t = keeping(3, 30).await;
     let receiver = Receiver::start().await;

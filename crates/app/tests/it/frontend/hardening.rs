@@ -119,3 +119,14 @@ async fn sending_is_limited_by_address_and_a_network_counts_as_one() {
     }
     assert_eq!(statuses.iter().filter(|status| **status == 429).count(), 2, "{statuses:?}");
 }
+
+#[tokio::test]
+async fn old_addresses_inside_new_ones_are_counted_each_by_itself() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    for last in 0..12 {
+        let mut browser = t.browser();
+        browser.address.set_ip(std::net::Ipv4Addr::new(192, 0, 2, last).to_ipv6_mapped().into());
+        let answer = browser.post("/v1/client/sign_ins/sia_none/prepare_first_factor", json!({})).await;
+        assert_ne!(answer.status, 429);
+    }
+}

@@ -2,6 +2,7 @@
 
 mod ahead;
 mod clients;
+mod failures;
 mod gate;
 mod handshake;
 mod hardening;

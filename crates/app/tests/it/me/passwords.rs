@@ -37,6 +37,19 @@ async fn the_current_password_changes_it_however_old_the_proof() {
 }
 
 #[tokio::test]
+async fn the_current_password_alone_is_no_second_factor() {
+    let t = TestServer::start_with(RateLimits::Off, optional()).await;
+    let mut me = me(&t).await;
+    me.enroll_totp().await;
+    me.wait_for_reverification();
+    let fields = json!({"current_password": PASSWORD, "new_password": NEW});
+    me.post(CHANGE, fields).await.is_error(403, "session_reverification_required");
+    let fields = json!({"current_password": PASSWORD});
+    me.post(REMOVE, fields).await.is_error(403, "session_reverification_required");
+    assert!(is_password(&t, &me, PASSWORD).await);
+}
+
+#[tokio::test]
 async fn without_the_current_password_a_recent_proof_is_needed() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;

@@ -85,3 +85,17 @@ async fn one_task_after_the_other() {
     me.enroll_totp().await;
     assert_eq!(me.shown_session().await["status"], "active");
 }
+
+#[tokio::test]
+async fn a_task_nobody_asks_for_any_more_ends_when_the_session_is_used() {
+    let t = TestServer::start().await;
+    let mut me = compromised(&t).await;
+    let session = me.shown_session().await;
+    let touch = format!("/v1/client/sessions/{}/touch", session["id"].as_str().unwrap());
+    assert_eq!(me.post(&touch, json!({})).await.ok()["response"]["status"], "pending");
+    t.post(&format!("/v1/users/{}/password/unset_compromised", me.user), json!({})).await.ok();
+    let before = t.events().await.len();
+    let touched = me.post(&touch, json!({})).await.ok();
+    assert_eq!((&touched["response"]["status"], touched["response"].get("tasks")), (&json!("active"), None));
+    assert_eq!(me.events_after(before).await, ["session.created"]);
+}

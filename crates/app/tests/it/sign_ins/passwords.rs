@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{EMAIL, PASSWORD, ada, begin, code, identified, shown, step};
 
-const NEW: &str = "Another-horse-battery-43";
+pub(super) const NEW: &str = "Another-horse-battery-43";
 
 #[tokio::test]
 async fn a_wrong_password_is_told_and_counted() {
@@ -102,7 +102,7 @@ async fn an_old_digest_is_renewed() {
 }
 
 /// Proves a code to choose a new password with; returns the id of the attempt.
-async fn forgotten(t: &TestServer, browser: &mut latchkey_testkit::Browser<'_>) -> String {
+pub(super) async fn forgotten(t: &TestServer, browser: &mut latchkey_testkit::Browser<'_>) -> String {
     let id = identified(browser, EMAIL).await;
     let strategy = "reset_password_email_code";
     step(browser, &id, "prepare_first_factor", json!({"strategy": strategy})).await.ok();

@@ -11,7 +11,7 @@ const SECRET: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
 const SECONDS: i64 = 1_767_225_600;
 
 /// Somebody with an authenticator app, a number that is a second factor, and backup codes.
-async fn guarded(t: &TestServer) -> Value {
+pub(super) async fn guarded(t: &TestServer) -> Value {
     let user = t
         .user(json!({
             "email_address": [EMAIL], "phone_number": [PHONE], "password": PASSWORD, "totp_secret": SECRET,
@@ -23,12 +23,12 @@ async fn guarded(t: &TestServer) -> Value {
     user
 }
 
-fn totp(step: i64) -> String {
+pub(super) fn totp(step: i64) -> String {
     totp_code(&base32_decode(SECRET).unwrap(), SECONDS / 30 + step)
 }
 
 /// Proves the password; returns the id of the attempt, which waits for more.
-async fn half(browser: &mut Browser<'_>, status: &str) -> String {
+pub(super) async fn half(browser: &mut Browser<'_>, status: &str) -> String {
     let sign_in = shown(begin(browser, json!({"identifier": EMAIL, "password": PASSWORD})).await);
     assert_eq!((&sign_in["status"], &sign_in["created_session_id"]), (&json!(status), &Value::Null));
     sign_in["id"].as_str().unwrap().to_owned()
@@ -152,7 +152,7 @@ async fn second_factors_the_instance_does_not_use_are_not_asked_for() {
     assert_eq!(shown(begin(&mut t.browser(), fields).await)["status"], "complete");
 }
 
-fn trusting(settings: &mut Settings) {
+pub(super) fn trusting(settings: &mut Settings) {
     settings.sign_in.client_trust = true;
 }
 
