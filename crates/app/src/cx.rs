@@ -65,7 +65,9 @@ pub struct Act {
     pub test_mode: bool,
     /// The instance's settings.
     pub settings: Arc<Settings>,
-    /// Where the caller reaches this server: pictures and links begin with it.
+    /// Where the caller reaches this server: links begin with it.
+    pub url: Arc<str>,
+    /// Where backends reach this server: pictures begin with it in events, whoever caused them.
     pub api_url: Arc<str>,
 }
 
@@ -105,7 +107,8 @@ impl Cx {
             languages: self.languages.clone(),
             test_mode: place.test_mode,
             settings: place.settings.clone(),
-            api_url: place.url,
+            url: place.url,
+            api_url: self.app.api_url.clone(),
         }
     }
 

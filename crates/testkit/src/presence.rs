@@ -104,6 +104,7 @@ impl TestServer {
             languages: String::new(),
             test_mode: false,
             settings: Arc::default(),
+            url: "http://latchkey.test".into(),
             api_url: "http://latchkey.test".into(),
         }
     }

@@ -82,6 +82,10 @@ pub struct Change {
 /// What applications keep in objects of ours; nothing in there is an object of ours.
 const OPAQUE: [&str; 5] = ["public_metadata", "private_metadata", "unsafe_metadata", "actor", "claims"];
 
+/// What happened is told in the newest form in every version: receivers are sent it so, and whoever reads it
+/// afterwards reads the same.
+const TOLD: &str = "event";
+
 /// Whether an answer, as it is written, has an object that differs in `version`.
 pub fn concerns(changes: &[Change], version: Version, answer: &str) -> bool {
     let due = changes.iter().filter(|change| change.since > version);
@@ -98,15 +102,20 @@ pub fn downgrade(changes: &[Change], version: Version, answer: &mut Value) {
 fn apply(change: &Change, value: &mut Value) {
     match value {
         Value::Array(items) => items.iter_mut().for_each(|item| apply(change, item)),
+        Value::Object(fields) if is_a(fields, TOLD) => (),
         Value::Object(fields) => {
             let ours = fields.iter_mut().filter(|(name, _)| !OPAQUE.contains(&name.as_str()));
             ours.for_each(|(_, field)| apply(change, field));
-            if fields.get("object").and_then(Value::as_str) == Some(change.object) {
+            if is_a(fields, change.object) {
                 (change.down)(fields);
             }
         }
         _ => (),
     }
+}
+
+fn is_a(fields: &Map<String, Value>, object: &str) -> bool {
+    fields.get("object").and_then(Value::as_str) == Some(object)
 }
 
 #[cfg(test)]

@@ -63,14 +63,19 @@ pub async fn begin(
     entry: Entry,
     strategy: Option<&str>,
 ) -> Result<Begun> {
+    let is_acted = entry.actor.is_some();
+    // Somebody who was here before, on a client that has not seen them.
+    let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
+    // First of all: the events about sessions show the user as they are from now on.
+    let user = match is_acted {
+        true => user,
+        false => signed_in(tx, act, user).await?,
+    };
     if act.settings.session.single_session {
         for session in store::lock_live_of_client(tx, &client, act.now).await? {
             ending::end(tx, act, session, Status::Replaced).await?;
         }
     }
-    let is_acted = entry.actor.is_some();
-    // Somebody who was here before, on a client that has not seen them.
-    let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
     let session = rules::begin(&user, &client.id, entry, activity, &act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;
@@ -88,10 +93,6 @@ pub async fn begin(
         client.last_authentication_strategy = Some(strategy.to_owned());
     }
     clients::save(tx, &client, act.now).await?;
-    let user = match is_acted {
-        true => user,
-        false => signed_in(tx, act, user).await?,
-    };
     Ok(Begun { client, session, user })
 }
 

@@ -9,6 +9,7 @@ use latchkey_outbound::client::Request;
 use serde::Serialize;
 
 use super::{Letter, Outcome, SEND, Sender, Transports, reach, unopened};
+use crate::resources::messages::model::shown_id;
 use crate::resources::templates::model::Channel;
 use crate::settings::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, WebhookSettings};
 
@@ -19,7 +20,7 @@ const KEEP: usize = 512;
 #[derive(Serialize)]
 struct Handed<'a> {
     object: &'static str,
-    id: &'a str,
+    id: String,
     channel: &'static str,
     to: &'a str,
     slug: &'a str,
@@ -52,12 +53,12 @@ pub(super) async fn send(
         return Outcome::Never("The message cannot be written as JSON.".to_owned());
     };
     // Receivers refuse what is old, so it is the time of this attempt.
-    let seconds = letter.sent_at.seconds();
+    let (id, seconds) = (id(letter), letter.sent_at.seconds());
     let headers = vec![
         ("content-type", "application/json".to_owned()),
-        ("webhook-id", letter.id.to_string()),
         ("webhook-timestamp", seconds.to_string()),
-        ("webhook-signature", signature(secret.expose(), letter.id.as_str(), seconds, &body)),
+        ("webhook-signature", signature(secret.expose(), &id, seconds, &body)),
+        ("webhook-id", id),
     ];
     let url = hook.url.as_deref().unwrap_or_default();
     let (body, reach) = (Bytes::from(body), reach(sender));
@@ -73,7 +74,7 @@ fn handed(letter: &Letter) -> Handed<'_> {
     let said = &letter.said;
     Handed {
         object: "message",
-        id: letter.id.as_str(),
+        id: id(letter),
         channel: letter.channel.name(),
         to: &letter.to,
         slug: &letter.slug,
@@ -86,6 +87,11 @@ fn handed(letter: &Letter) -> Handed<'_> {
         link: said.link.as_deref(),
         created_at: letter.created_at.ms(),
     }
+}
+
+/// The id of a message as events and the inbox show it.
+fn id(letter: &Letter) -> String {
+    shown_id(&letter.id, letter.channel == Channel::Sms)
 }
 
 /// The signature over id, time and body. A secret `whsec_…` is base64, as libraries take it.

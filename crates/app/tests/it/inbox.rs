@@ -90,6 +90,20 @@ async fn only_the_newest_hundred_messages_are_shown() {
     let inbox = t.inbox().await;
     assert_eq!(inbox.len(), 100);
     assert_eq!((&inbox[0]["created_at"], &inbox[99]["created_at"]), (&json!(NOW + 100), &json!(NOW + 1)));
+    // All that match are counted, however many are shown.
+    for (query, shown, total) in [
+        ("", 100, 101),
+        ("limit=1", 1, 101),
+        ("limit=1&to=ADA@example.com", 1, 101),
+        ("limit=1&to=bob@example.com", 0, 0),
+        (&format!("limit=1&since={}", NOW + 99), 1, 2),
+        (&format!("limit=1&after={}", inbox[3]["id"].as_str().unwrap()), 1, 3),
+        (&format!("limit=3&after={}", inbox[2]["id"].as_str().unwrap()), 2, 2),
+    ] {
+        let page = t.get(&format!("/v1/inbox?{query}")).await.ok();
+        let found = page["data"].as_array().unwrap().len();
+        assert_eq!((found, &page["total_count"]), (shown, &json!(total)), "{query}");
+    }
 }
 
 #[tokio::test]

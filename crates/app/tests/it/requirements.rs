@@ -31,7 +31,7 @@ async fn create_in(t: &TestServer, settings: Settings, body: Value) -> Answer {
 async fn attributes_that_are_switched_off_are_unknown_parameters() {
     let t = TestServer::start().await;
     type Switch = fn(&mut Settings);
-    let cases: [(Switch, Value, &str); 7] = [
+    let cases: [(Switch, Value, &str); 9] = [
         (
             |s| s.attributes.email_address = off(),
             json!({"email_address": ["a@example.com"]}),
@@ -51,6 +51,8 @@ async fn attributes_that_are_switched_off_are_unknown_parameters() {
             "totp_secret",
         ),
         (|s| s.attributes.backup_code = off(), json!({"backup_codes": ["first-code"]}), "backup_codes"),
+        (|s| s.attributes.first_name = off(), json!({"first_name": "Ada"}), "first_name"),
+        (|s| s.attributes.last_name = off(), json!({"last_name": "Lovelace"}), "last_name"),
     ];
     for (switch, fields, param) in cases {
         let mut body = if param == "email_address" {
@@ -101,6 +103,44 @@ async fn wallets_are_given_by_backends_alone_and_never_required() {
         let user = create_in(&t, settings(), json!({"web3_wallet": [WALLET]})).await.ok();
         assert_eq!(user["web3_wallets"].as_array().map(Vec::len), Some(1));
         assert_eq!(create_in(&t, settings(), json!({"username": "ada_l"})).await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn names_are_required_or_switched_off_as_the_instance_says() {
+    let t = TestServer::start().await;
+    for name in ["first_name", "last_name"] {
+        let set = |attribute: Attribute| {
+            with(|s| match name {
+                "first_name" => s.attributes.first_name = attribute,
+                _ => s.attributes.last_name = attribute,
+            })
+        };
+        let tenant = t.new_tenant(Development, set(required())).await;
+        let call = |method, path: String, body| {
+            let (t, tenant) = (&t, &tenant);
+            async move { t.call(Some(tenant), method, &path, Some(body)).await }
+        };
+        // A name identifies nobody.
+        let nameless = json!({"username": "ada_l", "skip_user_requirement": true});
+        let answer = call("POST", "/v1/users".into(), nameless).await;
+        answer.is_error(422, "form_data_missing");
+        assert_eq!(answer.json["errors"][0]["meta"]["missing_fields"], json!([name]));
+        let user = call("POST", "/v1/users".into(), json!({"username": "ada_l", name: "Ada"})).await.ok();
+        let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+        for nothing in [Value::Null, json!("")] {
+            call("PATCH", path.clone(), json!({name: nothing})).await.is_problem(422, "form_param_nil", name);
+        }
+        assert_eq!(call("PATCH", path.clone(), json!({name: "Augusta"})).await.ok()[name], "Augusta");
+        let tenant = t.new_tenant(Development, set(off())).await;
+        let call = |method, path: String, body| {
+            let (t, tenant) = (&t, &tenant);
+            async move { t.call(Some(tenant), method, &path, Some(body)).await }
+        };
+        let user = call("POST", "/v1/users".into(), json!({"username": "ada_l", name: ""})).await.ok();
+        let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+        call("PATCH", path.clone(), json!({name: "Ada"})).await.is_problem(422, "form_param_unknown", name);
+        call("PATCH", path, json!({name: null})).await.ok();
     }
 }
 

@@ -4,6 +4,7 @@ mod ending;
 mod refresh;
 mod tokens;
 
+use latchkey_app::limits::RateLimits;
 use latchkey_app::resources::instances::model::Environment;
 use latchkey_app::settings::Settings;
 use latchkey_testkit::TestServer;
@@ -147,14 +148,25 @@ async fn session_is_revoked_once_and_says_so_once() {
 }
 
 #[tokio::test]
-async fn session_that_is_over_becomes_revoked_without_event() {
+async fn session_that_is_over_becomes_revoked_and_says_so() {
     let t = TestServer::start().await;
     let user = t.user_with_email("ann@example.com").await;
-    let session = open(&t, &user).await;
+    let expired = open(&t, &user).await;
     t.clock.advance_ms(8 * 24 * 3600 * 1000);
-    let revoked = t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
-    assert_eq!(revoked["status"], "revoked");
-    assert!(t.events().await.iter().all(|event| event.kind != "session.revoked"));
+    let removed = t.signed_in(&t.tenant, &user).await;
+    let mut browser = t.browser();
+    browser.cookies.insert("__client".to_owned(), removed.client_token.clone());
+    browser.delete("/v1/client/sessions").await.ok();
+    assert_eq!(t.get(&format!("/v1/sessions/{}", removed.session)).await.ok()["status"], "removed");
+    for session in [expired, removed.session] {
+        let before = t.events().await.len();
+        let revoked = t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
+        assert_eq!(revoked["status"], "revoked");
+        let told = t.events().await.split_off(before);
+        let kinds: Vec<&str> = told.iter().map(|event| event.kind.as_str()).collect();
+        assert_eq!(kinds, ["session.revoked"]);
+        assert_eq!(without_user(&told[0].data), revoked);
+    }
 }
 
 #[tokio::test]
@@ -166,19 +178,46 @@ async fn session_with_something_left_to_do_is_active_to_older_versions() {
     t.post(&format!("/v1/users/{user}/password/set_compromised"), json!({})).await.ok();
     let session = open(&t, user).await;
     let path = format!("/v1/sessions/{session}");
+    let listed = |version, status: &str| {
+        let path = format!("/v1/sessions?status={status}");
+        let t = &t;
+        async move { t.call_version(version, "GET", &path, None).await }
+    };
     for version in ["2025-04-10", "2025-11-10", "2026-05-12"] {
         let shown = t.call_version(version, "GET", &path, None).await.ok();
         assert_eq!(
             (&shown["status"], &shown["tasks"]),
             (&json!("pending"), &json!([{"key": "reset-password"}]))
         );
+        assert_eq!(listed(version, "pending").await.ok(), json!([shown]));
+        assert_eq!(listed(version, "active").await.ok(), json!([]));
     }
     for version in ["2021-02-05", "2024-10-01"] {
         let shown = t.call_version(version, "GET", &path, None).await;
         assert_eq!((shown.status, &shown.json["status"]), (200, &json!("active")));
         assert_eq!(shown.json.get("tasks"), None);
+        // Lists go by what the version shows, and it has no name for the rest.
+        assert_eq!(listed(version, "active").await.ok(), json!([shown.json]));
+        let page = listed(version, "active&paginated=true").await.ok();
+        assert_eq!((ids(&page["data"]), &page["total_count"]), (vec![session.as_str()], &json!(1)));
+        listed(version, "pending").await.is_problem(422, "form_param_value_invalid", "status");
     }
-    assert_eq!(ids(&t.get("/v1/sessions?status=pending").await.ok()), [&session]);
-    let events = t.events().await;
-    assert!(events.iter().any(|event| event.kind == "session.pending"));
+}
+
+#[tokio::test]
+async fn events_show_a_session_with_something_left_to_do_as_the_newest_version_does() {
+    let mut settings = Settings::default();
+    settings.sign_in.second_factor_required = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let user = t.user_with_email("ann@example.com").await;
+    let session = open(&t, &user).await;
+    let path = format!("/v1/sessions/{session}");
+    let newest = t.call_version("2026-05-12", "GET", &path, None).await.ok();
+    assert_eq!((&newest["status"], &newest["tasks"]), (&json!("pending"), &json!([{"key": "setup-mfa"}])));
+    for version in ["2021-02-05", "2024-10-01", "2025-04-10", "2026-05-12"] {
+        let feed = t.call_version(version, "GET", "/v1/events", None).await.ok();
+        let events = feed["data"].as_array().unwrap();
+        let told = events.iter().find(|event| event["type"] == "session.pending").unwrap();
+        assert_eq!(without_user(&told["data"]), newest, "{version}");
+    }
 }

@@ -211,6 +211,29 @@ async fn a_password_at_once_completes() {
 }
 
 #[tokio::test]
+async fn events_show_the_user_as_backends_see_them_after_the_sign_in() {
+    let t = TestServer::start().await;
+    let user = ada(&t).await;
+    for strategy in ["password", "ticket"] {
+        t.clock.advance_ms(60_000);
+        let before = t.events().await.len();
+        let fields = match strategy {
+            "password" => json!({"strategy": "password", "identifier": EMAIL, "password": PASSWORD}),
+            _ => {
+                let ticket = t.post("/v1/sign_in_tokens", json!({"user_id": user["id"]})).await.ok();
+                json!({"strategy": "ticket", "ticket": ticket["token"]})
+            }
+        };
+        assert_eq!(shown(begin(&mut t.browser(), fields).await)["status"], "complete");
+        let now = t.shown(user["id"].as_str().unwrap()).await;
+        assert_ne!(now["last_sign_in_at"], user["last_sign_in_at"]);
+        let told = t.events().await.split_off(before);
+        let created = told.iter().find(|event| event.kind == "session.created").unwrap();
+        assert_eq!(created.data["user"], now, "{strategy}");
+    }
+}
+
+#[tokio::test]
 async fn codes_by_mail_and_phone_complete() {
     for (strategy, identifier) in [("email_code", EMAIL), ("phone_code", PHONE)] {
         let t = TestServer::start().await;

@@ -125,6 +125,26 @@ async fn a_change_stays_until_it_is_reverted_and_keeps_what_it_does_not_name() {
 }
 
 #[tokio::test]
+async fn what_changes_nothing_leaves_a_template_as_it_is() {
+    let t = TestServer::start().await;
+    let before = t.get(CODE).await.ok();
+    let mut same = json!({});
+    for name in ["name", "subject", "body", "markup", "from_email_name", "reply_to_email_name"] {
+        same[name] = before[name].clone();
+    }
+    for nothing in [json!({}), json!({"subject": null}), json!({"delivered_by_clerk": true}), same] {
+        assert_eq!(t.put(CODE, nothing.clone()).await.ok(), before, "{nothing}");
+        assert_eq!(t.get(CODE).await.ok(), before, "{nothing}");
+    }
+    assert_eq!((&before["resource_type"], &before["can_revert"]), (&json!("system"), &json!(false)));
+    t.post(&format!("{CODE}/toggle_delivery"), json!({"delivered_by_service": true})).await.ok();
+    t.post(&format!("{CODE}/revert"), json!({})).await.is_error(400, "template_revert_error");
+    let changed = t.put(CODE, json!({"subject": "Code {{otp_code}}"})).await.ok();
+    t.clock.advance_ms(1000);
+    assert_eq!(t.put(CODE, json!({"subject": "Code {{otp_code}}"})).await.ok(), changed);
+}
+
+#[tokio::test]
 async fn delivery_has_two_names_that_must_agree() {
     let t = TestServer::start().await;
     let toggle = format!("{CODE}/toggle_delivery");
@@ -276,6 +296,12 @@ async fn a_preview_shows_samples_and_changes_nothing() {
     let preview = t.post(&format!("{CODE}/preview"), body).await.ok();
     assert_eq!((&preview["subject"], &preview["from_email_name"]), (&json!("Hi Ada"), &json!("me")));
     assert_eq!(preview["body"], "<a href=\"#\">424242</a>");
+    // Either kind of comment says nothing, not even what stands in it.
+    let body = json!({"body": "{{!-- hello {{x}} --}}{{! dear }}<p>{{otp_code}}</p>{{!-- otp_code --}}"});
+    let preview = t.post(&format!("{CODE}/preview"), body).await.ok();
+    assert_eq!(preview["body"], "<p>424242</p>");
+    let hidden = json!({"body": "<p>{{!-- otp_code --}}</p>"});
+    t.post(&format!("{CODE}/preview"), hidden).await.is_error(422, "required_variable_missing");
     let sms = t.post("/v1/templates/sms/verification_code/preview", json!({})).await.ok();
     assert_eq!((&sms["subject"], &sms["body_plain"]), (&Value::Null, &Value::Null));
     assert_eq!(t.everything().await, before);
@@ -337,7 +363,7 @@ async fn changes_are_bounded_and_traps_lock_all_templates_for_an_hour() {
     t.post(&format!("{CODE}/toggle_delivery"), toggle)
         .await
         .is_error(423, "email_template_customization_locked");
-    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(422, "email_template_customization_locked");
+    t.post(&format!("{CODE}/preview"), json!({})).await.is_error(423, "email_template_customization_locked");
     t.get(CODE).await.ok();
     let other = t.call(Some(&t.other), "PUT", CODE, Some(json!({"name": "x"}))).await;
     assert_eq!(other.status, 200);

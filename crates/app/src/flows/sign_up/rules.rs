@@ -310,6 +310,7 @@ mod tests {
             languages: String::new(),
             test_mode: false,
             settings: Arc::default(),
+            url: "http://latchkey.test".into(),
             api_url: "http://latchkey.test".into(),
         }
     }

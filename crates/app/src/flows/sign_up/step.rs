@@ -226,7 +226,7 @@ impl Stage {
         let to = messages::Recipient { user: None, kind, to, identification: None, locale };
         let message = match strategy {
             Strategy::EmailLink => {
-                let url = format!("{}/v1/verify?token={}", act.api_url, prepared.secret.expose());
+                let url = format!("{}/v1/verify?token={}", act.url, prepared.secret.expose());
                 messages::link(act, to, Purpose::SignUp, &url)
             }
             _ => messages::code(act, to, &prepared.secret),

@@ -83,9 +83,18 @@ async fn from<T: axum::extract::FromRequestParts<AppState, Rejection = Failure>>
 pub async fn list(cx: Cx, reader: Reader, Query(query): Query<InboxQuery>) -> Result<Response, Failure> {
     let wanted = wanted(&cx, &reader, &query).await?;
     let sealed = awaited(&cx, &reader, &wanted, query.wait.as_deref()).await?;
+    let total_count = total(&cx, &reader, &wanted, sealed.len()).await?;
     let open = |sealed| view::message(sealed, &cx.app.master);
     let data: Vec<MessageView> = sealed.into_iter().map(open).collect::<Result<_>>()?;
-    cx.reply(&ListView { total_count: data.len() as i64, data })
+    cx.reply(&ListView { total_count, data })
+}
+
+/// How many messages match. Whoever got less than a page knows without counting.
+async fn total(cx: &Cx, reader: &Reader, wanted: &Wanted, found: usize) -> Result<i64> {
+    match found as i64 {
+        found if found < wanted.limit => Ok(found),
+        _ => store::count(&mut cx.app.db.read_long().await?, &reader.instance, wanted).await,
+    }
 }
 
 async fn wanted(cx: &Cx, reader: &Reader, query: &InboxQuery) -> Result<Wanted> {

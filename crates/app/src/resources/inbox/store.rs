@@ -11,16 +11,25 @@ use super::model::{Sealed, Wanted};
 pub(super) async fn list(tx: &mut Tx, instance: &InstanceId, wanted: &Wanted) -> Result<Vec<Sealed>> {
     let select =
         "SELECT id, channel, recipient, slug, content_sealed, status, failure, created_at FROM messages";
+    let page = Paging { limit: wanted.limit, offset: 0 };
+    let list = filtered(select, instance, wanted).order("created_at DESC, id DESC").page(page);
+    Ok(list.fetch(tx, read).await?)
+}
+
+/// How many there are, however many are shown.
+pub(super) async fn count(tx: &mut Tx, instance: &InstanceId, wanted: &Wanted) -> Result<i64> {
+    Ok(filtered("SELECT count(*) FROM messages", instance, wanted).count(tx).await?)
+}
+
+fn filtered(select: &'static str, instance: &InstanceId, wanted: &Wanted) -> List {
     let list = List::new(select)
         .filter("instance_id = ?", vec![instance.into()])
         .maybe("recipient = ?", wanted.to.as_deref())
         .maybe("created_at >= ?", wanted.since);
-    let list = match &wanted.after {
+    match &wanted.after {
         Some((at, id)) => list.filter("(created_at, id) > (?, ?)", vec![(*at).into(), id.into()]),
         None => list,
-    };
-    let page = Paging { limit: wanted.limit, offset: 0 };
-    Ok(list.order("created_at DESC, id DESC").page(page).fetch(tx, read).await?)
+    }
 }
 
 /// When a message was written.

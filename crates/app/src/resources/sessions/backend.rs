@@ -79,7 +79,9 @@ pub fn routes(api: &mut Api<AppState>) {
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListSessions>) -> Answer {
     let paging = Paging { limit: query.limit, offset: query.offset };
-    let filters = Filters { client: query.client_id, user: query.user_id, status: query.status };
+    let is_pending_active = view::is_pending_active(query.status, cx.version)?;
+    let filters =
+        Filters { client: query.client_id, user: query.user_id, status: query.status, is_pending_active };
     // Without a client or a user the list may be walked far before a page is full.
     let is_quick = filters.client.is_some() || filters.user.is_some();
     let mut tx = if is_quick { cx.app.db.read().await? } else { cx.app.db.read_long().await? };
@@ -132,7 +134,7 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
     cx.reply(&view::session(&found.ok_or_else(|| unknown(&id))?, cx.now))
 }
 
-/// Revokes a session. One that is over already becomes revoked too, as published, but that is no event.
+/// Revokes a session. One that is over already becomes revoked too, as published.
 async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
     let act = cx.act(&key);
     let session = cx

@@ -14,26 +14,25 @@ use crate::resources::users::view::Lens;
 
 /// Ends a session, and says so. One that is over already stays as it is.
 pub async fn end(tx: &mut Tx, act: &Act, session: Session, status: Status) -> Result<Session> {
-    if !session.is_live(act.now) {
-        return Ok(session);
+    match session.is_live(act.now) {
+        true => become_over(tx, act, session, status).await,
+        false => Ok(session),
     }
+}
+
+/// Revokes a session whatever became of it, and says so. One that is revoked already stays as it is.
+pub async fn revoke(tx: &mut Tx, act: &Act, session: Session) -> Result<Session> {
+    match session.status {
+        Status::Revoked => Ok(session),
+        _ => become_over(tx, act, session, Status::Revoked).await,
+    }
+}
+
+async fn become_over(tx: &mut Tx, act: &Act, session: Session, status: Status) -> Result<Session> {
     let session = rules::end(session, status, act.now);
     store::save(tx, &session).await?;
     announce(tx, act, &session).await?;
     Ok(session)
-}
-
-/// Revokes a session whatever became of it. That one is revoked which was over already is no event.
-pub async fn revoke(tx: &mut Tx, act: &Act, session: Session) -> Result<Session> {
-    match session.is_live(act.now) {
-        true => end(tx, act, session, Status::Revoked).await,
-        false if session.status == Status::Revoked => Ok(session),
-        false => {
-            let session = rules::end(session, Status::Revoked, act.now);
-            store::save(tx, &session).await?;
-            Ok(session)
-        }
-    }
 }
 
 /// Ends all sessions of a user but one. The user must be locked.

@@ -37,6 +37,8 @@ pub struct Filters {
     pub user: Option<String>,
     /// In this status.
     pub status: Option<Status>,
+    /// Whether sessions with something left to do count as active ones.
+    pub is_pending_active: bool,
 }
 
 /// One session.
@@ -157,6 +159,10 @@ fn filtered(select: &'static str, instance: &InstanceId, filters: Filters, now: 
     }
     match filters.status {
         None => list,
+        Some(Status::Active) if filters.is_pending_active => list.filter(
+            "status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?",
+            vec![now.into(), now.into()],
+        ),
         Some(status @ (Status::Active | Status::Pending)) => list.filter(
             "status = ? AND expire_at > ? AND abandon_at > ?",
             vec![status.name().into(), now.into(), now.into()],

@@ -1,8 +1,8 @@
 //! How sessions look on the wire: to backends, and to the browser they belong to.
 #![expect(missing_docs, reason = "wire fields, documented by the published description")]
 
-use latchkey_base::Time;
 use latchkey_base::kinds::{ClientId, SessionActivityId, SessionId, UserId};
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_web::version::{Change, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -31,6 +31,17 @@ pub const PENDING: Change = Change {
         }
     },
 };
+
+/// Whether lists of a version find sessions with something left to do among the active ones. There they are
+/// not to be asked for by a name which that version does not know.
+pub fn is_pending_active(asked: Option<Status>, version: Version) -> Result<bool> {
+    let is_active = version < PENDING.since;
+    match is_active && asked == Some(Status::Pending) {
+        true => Err(Error::param(Code::FormParamValueInvalid, "status")
+            .saying("`pending` is a status since the API version 2025-04-10.")),
+        false => Ok(is_active),
+    }
+}
 
 object!(SessionObject, "session");
 object!(ActivityObject, "session_activity");

@@ -50,7 +50,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .optional_body::<PreviewTemplate>()
         .returns::<PreviewView>()
         .errors(&[403, 423])
-        .instead(&[(403, 422), (423, 422)]);
+        .instead(&[(403, 422)]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
         .deprecated()
@@ -99,7 +99,7 @@ async fn update(
     guard::admit(&cx, &key).await?;
     guard::watched(&cx, &key, rules::check(system, &Draft::of_change(&input))).await?;
     let stored = changed(&cx, &key, system, move |before| rules::update(system, before, input)).await?;
-    shown(&cx, &key, system, Some(&stored))
+    shown(&cx, &key, system, stored.as_ref())
 }
 
 async fn toggle(
@@ -113,7 +113,7 @@ async fn toggle(
     guard::admit(&cx, &key).await?;
     let rule = move |before| Ok(Changes { delivered_by_service, ..before });
     let stored = changed(&cx, &key, system, rule).await?;
-    shown(&cx, &key, system, Some(&stored))
+    shown(&cx, &key, system, stored.as_ref())
 }
 
 async fn revert(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
@@ -158,7 +158,9 @@ async fn preview(
     })
 }
 
-async fn changed<R>(cx: &Cx, key: &SecretKey, system: &'static System, rule: R) -> Result<Stored>
+/// Saves a change. A template that looks the same afterwards stays as it is: one nobody changed is not the
+/// instance's own by that.
+async fn changed<R>(cx: &Cx, key: &SecretKey, system: &'static System, rule: R) -> Result<Option<Stored>>
 where
     R: FnOnce(Changes) -> Result<Changes> + Send + 'static,
 {
@@ -166,10 +168,14 @@ where
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let before = store::lock(tx, &instance, system, "").await?;
-            let changes = rule(before.as_ref().map(|stored| stored.changes.clone()).unwrap_or_default())?;
+            let own = before.as_ref().map(|stored| stored.changes.clone()).unwrap_or_default();
+            let changes = rule(own.clone())?;
+            if rules::is_same(system, &own, &changes) {
+                return Ok(before);
+            }
             let stored = rules::stored(before, changes, Stored::new(instance, system, "", now), now);
             store::save(tx, &stored).await?;
-            Ok(stored)
+            Ok(Some(stored))
         })
     });
     written.await

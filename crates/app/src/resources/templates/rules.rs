@@ -7,9 +7,9 @@ use serde_json::json;
 
 use super::input::{PreviewTemplate, PutTemplateLocale, ToggleTemplateDelivery, UpsertTemplate};
 use super::markup::Fault;
-use super::model::{Changes, Channel, Stored, System};
+use super::model::{Changes, Channel, FROM_EMAIL_NAME, Stored, System};
 use super::render::{Form, Prepared, prepare};
-use super::{catalogue, samples, variables};
+use super::{catalogue, layout, samples, variables};
 use crate::limits::{
     LOCAL_PART_CHARS, SMS_CHARS, TEMPLATE_BODY_BYTES, TEMPLATE_NAME_CHARS, TEMPLATE_SUBJECT_CHARS,
 };
@@ -333,6 +333,26 @@ fn check_markup(system: &System, is_changed: bool, has_body: bool) -> Result<()>
             restricted("Bodies are not made from markup here. Send the body too.")
         }
         (Channel::Sms, true, _) => restricted("Text messages have no markup."),
+    }
+}
+
+/// Whether a template looks the same with either: to write down what it says anyway is no change.
+pub fn is_same(system: &System, one: &Changes, other: &Changes) -> bool {
+    differing(system, one) == differing(system, other)
+}
+
+/// Changes without those that change nothing.
+fn differing(system: &System, changes: &Changes) -> Changes {
+    let own = |text: &Option<String>, default: &str| text.clone().filter(|text| text != default);
+    Changes {
+        name: own(&changes.name, system.name),
+        subject: own(&changes.subject, system.subject),
+        markup: own(&changes.markup, ""),
+        body: own(&changes.body, &layout::body(system)),
+        body_plain: changes.body_plain.clone(),
+        from_email_name: own(&changes.from_email_name, FROM_EMAIL_NAME),
+        reply_to_email_name: own(&changes.reply_to_email_name, ""),
+        delivered_by_service: changes.delivered_by_service.filter(|is_delivered| !is_delivered),
     }
 }
 

@@ -20,6 +20,9 @@ const FILTERS_MAX: usize = 8;
 const FILTERS: [&str; 3] = ["default", "lower", "upper"];
 const WORDS: [&str; 3] = ["and", "not", "or"];
 
+/// Begins a comment that may hold tags itself.
+const COMMENT: &str = "{{!--";
+
 /// A part of a template.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Piece<'a> {
@@ -64,7 +67,9 @@ pub fn parse(source: &str) -> Result<Parsed<'_>, String> {
         let (open, close) = fences(&rest[at..]);
         let inner = &rest[at + open.len()..];
         let end = inner.find(close).ok_or_else(|| format!("`{open}` has no `{close}`."))?;
-        parsed.tag(inner[..end].trim(), open == "{%")?;
+        if open != COMMENT {
+            parsed.tag(inner[..end].trim(), open == "{%")?;
+        }
         rest = &inner[end + close.len()..];
     }
     if !rest.is_empty() {
@@ -83,7 +88,7 @@ fn next_tag(text: &str) -> Option<usize> {
 fn fences(tag: &str) -> (&'static str, &'static str) {
     match tag {
         _ if tag.starts_with("{%") => ("{%", "%}"),
-        _ if tag.starts_with("{{!--") => ("{{!--", "--}}"),
+        _ if tag.starts_with(COMMENT) => (COMMENT, "--}}"),
         _ if tag.starts_with("{{{") => ("{{{", "}}}"),
         _ => ("{{", "}}"),
     }
@@ -98,7 +103,7 @@ impl<'a> Parsed<'a> {
             (true, "elif") => Piece::ElseIf(self.condition(rest)?),
             (_, "else") if rest.is_empty() => Piece::Else,
             (true, "endif") | (false, "/if" | "/unless") => Piece::End,
-            // A comment: `{{! … }}`; the longer kind has lost its dashes already.
+            // A comment: `{{! … }}`; the longer kind does not get here.
             (false, _) if inner.starts_with('!') => return Ok(()),
             (true, _) => {
                 return Err(format!("`{{% {inner} %}}` is not known; there are if, elif, else and endif."));
@@ -248,6 +253,7 @@ mod tests {
         let other = parse("a {% if x.y %}{{x.y}}{% else %}b{% endif %}").unwrap();
         assert_eq!(published, other);
         assert_eq!(paths("{{#unless a}}{{b|default('c d')|upper}}{{/unless}}{{! not {this} }}"), ["a", "b"]);
+        assert_eq!(paths("{{!-- {{x}} }} --}}{{a}}{{!--y--}}{{!----}}{{! z }}"), ["a"]);
         assert_eq!(paths("{% if a == \"x y\" and not b %}{% elif c %}{% endif %}"), ["a", "b", "c"]);
     }
 
@@ -268,6 +274,7 @@ mod tests {
             "{{ a|default(\"\\x41\") }}",
             "{{ self }}x{{",
             "{{",
+            "{{!-- x }}",
             "{{}}",
             "{{#each a}}{{/each}}",
             "{{> logo}}",

@@ -57,6 +57,12 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
     let web3_wallets = contacts(Kind::Wallet, &input.web3_wallet, &[], &attributes.web3_wallet, problems);
     let username = given(&input.username).map(|name| username(name, settings, now, rng, problems));
     check_texts(&input.external_id, &input.first_name, &input.last_name, &input.locale, problems);
+    for (param, name, attribute) in [
+        ("first_name", &input.first_name, &attributes.first_name),
+        ("last_name", &input.last_name, &attributes.last_name),
+    ] {
+        problems.extend((given(name).is_some() && !attribute.enabled).then(|| disabled(param)));
+    }
     let created_at = past("created_at", &input.created_at, now, problems).unwrap_or(now);
     let legal_accepted_at = past("legal_accepted_at", &input.legal_accepted_at, now, problems);
     let is_locked = input.locked == Some(true);
@@ -133,6 +139,9 @@ fn missing(input: &CreateUser, user: &User, settings: &Settings) -> Option<Probl
         "web3_wallet",
     );
     require(needs_identifiers && attributes.username.required, user.username.is_some(), "username");
+    // Names identify nobody, so they are not skipped with what does.
+    require(attributes.first_name.required, user.first_name.is_some(), "first_name");
+    require(attributes.last_name.required, user.last_name.is_some(), "last_name");
     // Whoever has but a username can only sign in with a password, so that cannot be skipped.
     let is_only_way = ![&attributes.email_address, &attributes.phone_number, &attributes.web3_wallet]
         .iter()
@@ -163,6 +172,7 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
         &value(&input.locale),
         &mut problems,
     );
+    check_names(&user, input, settings, &mut problems);
     let keep_text = |target: &mut Option<String>, patch: &Patch<String>| {
         if let Some(change) = patch.clone().change() {
             *target = change.filter(|text| !text.is_empty());
@@ -335,6 +345,25 @@ fn make_primary(contacts: &mut Contacts, id: &Patch<String>, param: &str) -> Res
         return Err(unknown());
     }
     identifications::make_primary(contacts, &id, param)
+}
+
+/// Refuses new names where they are switched off, and to take one away that is required.
+fn check_names(user: &User, input: &UpdateUser, settings: &Settings, problems: &mut Vec<Problem>) {
+    let attributes = &settings.attributes;
+    for (param, attribute, patch, current) in [
+        ("first_name", &attributes.first_name, &input.first_name, &user.first_name),
+        ("last_name", &attributes.last_name, &input.last_name, &user.last_name),
+    ] {
+        let Some(change) = patch.clone().change() else { continue };
+        let change = change.filter(|name| !name.is_empty());
+        match &change {
+            _ if change == *current => (),
+            Some(_) if !attribute.enabled => problems.push(disabled(param)),
+            None if attribute.required => problems
+                .push(Problem::of(Code::FormParamNil, param).saying("Users of this instance must have one.")),
+            _ => (),
+        }
+    }
 }
 
 fn check_texts(

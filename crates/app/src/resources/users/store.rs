@@ -153,6 +153,12 @@ pub async fn is_held(tx: &mut Tx, instance: &InstanceId, kind: &str, value: &str
     Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
 }
 
+/// Whether a user has this id of another system.
+pub async fn is_external_id_taken(tx: &mut Tx, instance: &InstanceId, external_id: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM users WHERE instance_id = $1 AND external_id = $2";
+    Ok(tx.maybe(&[sql], &[instance.into(), external_id.into()], |_| Ok(())).await?.is_some())
+}
+
 async fn is_held_by_another(tx: &mut Tx, user: &User, kind: &str, value_folded: String) -> Result<bool> {
     let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 \
                AND claim = '' AND user_id <> $4";

@@ -41,12 +41,37 @@ async fn external_id_becomes_the_users() {
 }
 
 #[tokio::test]
-async fn external_id_somebody_has_is_told_in_the_end() {
+async fn external_id_somebody_has_is_refused_at_once() {
     let t = without_passwords().await;
     t.user(json!({"username": "countess", "external_id": "engine-1"})).await;
     let mut browser = t.browser();
     let (path, backend) = both(&mut browser).await;
+    let wanted = |id: &str| t.patch(&backend, json!({"external_id": id}));
+    wanted("engine-1").await.is_problem(422, "form_identifier_exists", "external_id");
+    assert_eq!(t.get(&backend).await.ok()["external_id"], Value::Null);
+    // What others call their people is no matter.
+    t.call(
+        Some(&t.other),
+        "POST",
+        "/v1/users",
+        Some(json!({"username": "ada_l", "external_id": "engine-2"})),
+    )
+    .await
+    .ok();
+    wanted("engine-2").await.ok();
+    wanted("engine-2").await.ok();
+    let done = attempt(&mut browser, &path, "email_code", &newest_code(&t).await).await.ok();
+    let user = t.shown(done["response"]["created_user_id"].as_str().unwrap()).await;
+    assert_eq!(user["external_id"], "engine-2");
+}
+
+#[tokio::test]
+async fn external_id_taken_meanwhile_is_told_in_the_end() {
+    let t = without_passwords().await;
+    let mut browser = t.browser();
+    let (path, backend) = both(&mut browser).await;
     t.patch(&backend, json!({"external_id": "engine-1"})).await.ok();
+    t.user(json!({"username": "countess", "external_id": "engine-1"})).await;
     let code = newest_code(&t).await;
     attempt(&mut browser, &path, "email_code", &code).await.is_problem(
         422,

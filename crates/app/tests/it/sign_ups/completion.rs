@@ -73,6 +73,11 @@ async fn events_tell_of_the_user_as_it_is_and_of_the_session() {
     assert_eq!(events[0].data["id"], done["response"]["created_user_id"]);
     assert_eq!(events[0].data["email_addresses"][0]["verification"]["status"], "verified");
     assert_eq!(events[1].data["id"], done["response"]["created_session_id"]);
+    // Whoever signed up is signed in, and looks as backends see them.
+    let user = t.shown(done["response"]["created_user_id"].as_str().unwrap()).await;
+    assert!(user["last_sign_in_at"].is_i64() && user["last_active_at"].is_i64());
+    assert_eq!(events[1].data["user"], user);
+    assert_eq!(events[0].data["image_url"], user["image_url"]);
 }
 
 #[tokio::test]
