@@ -38,7 +38,7 @@ pub(super) struct Batch {
     /// What is noted without being sent.
     noted: Vec<Delivery>,
     /// The subjects of what was due: others may wait behind it.
-    due_subjects: Vec<String>,
+    due_subjects: HashSet<String>,
     /// Whether it is nothing but new events, at an endpoint that takes them: then so is the next one, unless
     /// something goes wrong.
     is_plain: bool,
@@ -140,7 +140,7 @@ impl Batch {
             reach: instance.settings.events.reach(instance.environment),
             chains: Vec::new(),
             noted: Vec::new(),
-            due_subjects: Vec::new(),
+            due_subjects: HashSet::new(),
             is_plain: false,
             endpoint,
         }
@@ -149,13 +149,18 @@ impl Batch {
     /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
     async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64) -> Result<i64> {
         let Endpoint { instance, id, .. } = &self.endpoint;
-        let due =
-            webhook_deliveries::store::due(tx, instance, id, now, rules::HOLDING_ATTEMPTS, room).await?;
-        let mut count = i64::try_from(due.len()).map_err(Error::internal)?;
+        let holding = rules::HOLDING_ATTEMPTS;
+        let mut due = webhook_deliveries::store::due(tx, instance, id, now, holding, room).await?;
+        // Several are about one subject where the first does not hold up the others any more.
+        due.sort_by_key(|delivery| delivery.seq);
+        let mut count = 0;
         for first in due {
-            self.due_subjects.push(first.subject.clone());
-            let behind = webhook_deliveries::store::due_behind(tx, &first, now, room - count).await?;
-            count += i64::try_from(behind.len()).map_err(Error::internal)?;
+            if count >= room || !self.due_subjects.insert(first.subject.clone()) {
+                continue;
+            }
+            let left = room - count - 1;
+            let behind = webhook_deliveries::store::due_behind(tx, &first, now, holding, left).await?;
+            count += 1 + i64::try_from(behind.len()).map_err(Error::internal)?;
             let mut chain = Chain::new();
             for delivery in std::iter::once(first).chain(behind) {
                 match events::store::find(tx, &delivery.instance, delivery.seq).await? {

@@ -65,19 +65,28 @@ pub async fn due(
     Ok(tx.all(&sql, &params, read).await?)
 }
 
-/// The deliveries about a subject that are due behind one of them, in the order of their events.
-pub async fn due_behind(tx: &mut Tx, first: &Delivery, now: Time, limit: i64) -> Result<Vec<Delivery>> {
-    let sql = [
-        SELECT,
-        " WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5 \
-         ORDER BY seq LIMIT $6",
-    ];
+/// The deliveries about a subject that are due behind one of them, in the order of their events; not those that
+/// wait behind another which is not due and was tried less than `holding` times.
+pub async fn due_behind(
+    tx: &mut Tx,
+    first: &Delivery,
+    now: Time,
+    holding: i64,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
+    let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
+         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.next_at > $5 \
+         AND b.seq > $4 AND b.seq < d.seq AND b.attempts < $6) ORDER BY seq LIMIT $7";
+    let behind =
+        " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5";
+    let sql = [SELECT, behind, unheld];
     let params = [
         (&first.instance).into(),
         (&first.endpoint).into(),
         first.subject.as_str().into(),
         first.seq.into(),
         now.into(),
+        holding.into(),
         limit.into(),
     ];
     Ok(tx.all(&sql, &params, read).await?)

@@ -139,3 +139,33 @@ async fn a_whole_line_that_fails_is_sent_in_order_once_the_receiver_is_back() {
     }
     assert_eq!(actual, expected);
 }
+
+#[tokio::test]
+async fn what_gave_way_and_what_comes_behind_it_are_due_together_and_each_is_sent_once() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    receiver.react(Reaction::status(500));
+    let (ann, first) = user(&t, "ann").await;
+    send(&courier).await;
+    for pause in [6 * SECOND_MS, 6 * MINUTE_MS, 34 * MINUTE_MS] {
+        t.clock.advance_ms(pause);
+        send(&courier).await;
+    }
+    assert_eq!(standing(&t, &endpoint, &first).await, ("pending".to_owned(), 4));
+    // It does not hold up the next two any more; but the second of these waits behind the first of them.
+    let [second, third] = [rename(&t, &ann, "second").await, rename(&t, &ann, "third").await];
+    send(&courier).await;
+    assert_eq!(standing(&t, &endpoint, &second).await, ("pending".to_owned(), 1));
+    assert_eq!(standing(&t, &endpoint, &third).await, ("pending".to_owned(), 0));
+    // By now both are due again.
+    receiver.react(Reaction::status(200));
+    receiver.take();
+    t.clock.advance_ms(3 * HOUR_MS);
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [first.as_str(), second.as_str(), third.as_str()]);
+    for event in [&first, &second, &third] {
+        assert_eq!(standing(&t, &endpoint, event).await.0, "succeeded");
+    }
+}
