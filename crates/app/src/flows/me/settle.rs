@@ -7,22 +7,14 @@ use latchkey_db::Tx;
 use crate::cx::Act;
 use crate::resources::messages::notices;
 use crate::resources::sessions::model::Status;
-use crate::resources::sessions::{ending, rules, store};
+use crate::resources::sessions::{ending, store};
 use crate::resources::users::model::User;
 
 /// Sessions that only waited for what was just done count from now on. The user must be locked.
 pub async fn settle(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     let live = store::lock_live_of_user(tx, &act.instance, &user.id, act.now).await?;
-    for session in live.into_iter().filter(|session| session.is_live(act.now)) {
-        let waiting = session.tasks.len();
-        let session = rules::settle(session, user, &act.settings, act.now);
-        if session.tasks.len() == waiting {
-            continue;
-        }
-        store::save(tx, &session).await?;
-        if session.status == Status::Active {
-            ending::announce(tx, act, &session).await?;
-        }
+    for session in live.into_iter().filter(|session| session.status == Status::Pending) {
+        ending::settle(tx, act, session, user).await?;
     }
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::{rules, store, view};
 use crate::cx::Act;
 use crate::events::Event;
 use crate::outbox;
+use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 use crate::resources::users::view::Lens;
 
@@ -32,6 +33,18 @@ async fn become_over(tx: &mut Tx, act: &Act, session: Session, status: Status) -
     let session = rules::end(session, status, act.now);
     store::save(tx, &session).await?;
     announce(tx, act, &session).await?;
+    Ok(session)
+}
+
+/// Saves a session whose user or settings may have changed. One that waited for nothing else counts from now on,
+/// and that is said.
+pub async fn settle(tx: &mut Tx, act: &Act, session: Session, user: &User) -> Result<Session> {
+    let was_pending = session.status == Status::Pending;
+    let session = rules::settle(session, user, &act.settings, act.now);
+    store::save(tx, &session).await?;
+    if was_pending && session.status == Status::Active {
+        announce(tx, act, &session).await?;
+    }
     Ok(session)
 }
 

@@ -115,16 +115,10 @@ async fn settled(tx: &mut Tx, act: &Act, session: Session) -> Result<Session> {
         Status::Pending => users::find(tx, &act.instance, &session.user).await?,
         _ => None,
     };
-    let Some(user) = user else {
-        store::save(tx, &session).await?;
-        return Ok(session);
-    };
-    let session = rules::settle(session, &user, &act.settings, act.now);
-    store::save(tx, &session).await?;
-    if session.status == Status::Active {
-        ending::announce(tx, act, &session).await?;
+    match user {
+        Some(user) => ending::settle(tx, act, session, &user).await,
+        None => store::save(tx, &session).await.map(|()| session),
     }
-    Ok(session)
 }
 
 async fn end(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
@@ -139,14 +133,11 @@ async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: Status) -> 
     let (hold, act) = (visitor.hold(), visitor.act(&cx));
     let finished = cx.write(move |tx| {
         Box::pin(async move {
-            let mut client = hold.lock_known(tx).await?;
+            let client = hold.lock_known(tx).await?;
             let found = store::lock(tx, &act.instance, &id).await?;
             let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(&id))?;
             let session = ending::end(tx, &act, session, status).await?;
-            if client.last_active_session.as_ref() == Some(&session.id) {
-                client.last_active_session = None;
-            }
-            client.updated_at = act.now;
+            let client = client.without(&session.id, act.now);
             clients::save(tx, &client, act.now).await?;
             Ok((client, session.id))
         })
