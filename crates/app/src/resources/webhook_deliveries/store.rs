@@ -77,9 +77,11 @@ pub async fn due_behind(
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
          WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.next_at > $5 \
          AND b.seq > $4 AND b.seq < d.seq AND b.attempts < $6) ORDER BY seq LIMIT $7";
-    let behind =
-        " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5";
-    let sql = [SELECT, behind, unheld];
+    let sql = [
+        SELECT,
+        " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5",
+        unheld,
+    ];
     let params = [
         (&first.instance).into(),
         (&first.endpoint).into(),
