@@ -197,6 +197,6 @@ async fn choose_password(
     rules::expects_new_password(&sign_in)?;
     let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
     let change = password::choose(cx, visitor, &user, chosen).await?;
-    let stage = Stage::new(cx, visitor);
-    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, is_sign_out))).await
+    let (stage, sign_out) = (Stage::new(cx, visitor), is_sign_out.then_some(user.id));
+    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, sign_out))).await
 }
