@@ -1,5 +1,7 @@
 //! Whoever ends a session, its client says that it changed: apps compare tokens with that time.
 
+use std::sync::Arc;
+
 use latchkey_app::resources::clients::model::Client;
 use latchkey_app::resources::clients::store as clients;
 use latchkey_app::resources::sessions::rules::{Entry, begin};
@@ -12,6 +14,7 @@ use latchkey_base::rng::{Rng, SystemRng};
 use latchkey_base::time::Clock;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
+use tokio::task::JoinSet;
 
 use crate::frontend::{PASSWORD, sign_in, user};
 use crate::sign_ins::server;
@@ -133,6 +136,50 @@ async fn client_moves_when_a_forgotten_password_is_replaced_elsewhere() {
     assert_eq!(done["client"]["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(changed_at(&mut there).await - before, 5000);
     assert_eq!(last_session(&mut there).await, Value::Null);
+}
+
+/// A ticket that signs somebody in.
+async fn ticket(t: &TestServer, user: &Value) -> Value {
+    t.post("/v1/sign_in_tokens", json!({"user_id": user})).await.ok()["token"].clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_come_and_are_sent_away_at_once_and_nobody_waits_for_ever() {
+    let t = Arc::new(server(|settings| settings.session.single_session = false).await);
+    let ann = json!(t.user_with_email(ADDRESS).await);
+    let bob = json!(t.user_with_email("bob@example.com").await);
+    let mut visits = Vec::new();
+    for _ in 0..16 {
+        let mut browser = t.browser();
+        let form = json!({"strategy": "ticket", "ticket": ticket(&t, &ann).await});
+        let opened = browser.post("/v1/client/sign_ins", form).await.ok();
+        let session = opened["response"]["created_session_id"].as_str().unwrap().to_owned();
+        let form = json!({"strategy": "ticket", "ticket": ticket(&t, &bob).await});
+        visits.push((browser.cookies.clone(), session, form));
+    }
+    let mut tasks = JoinSet::new();
+    for (cookies, session, form) in visits {
+        let here = t.clone();
+        tasks.spawn(async move {
+            let mut browser = here.browser();
+            browser.cookies = cookies;
+            browser.post("/v1/client/sign_ins", form).await.status
+        });
+        for (path, body) in [
+            ("/v1/users/ban".to_owned(), json!({"user_ids": [ann, bob]})),
+            ("/v1/users/unban".to_owned(), json!({"user_ids": [bob, ann]})),
+            (format!("/v1/users/{}/ban", bob.as_str().unwrap()), json!({})),
+            (format!("/v1/sessions/{session}/revoke"), json!({})),
+        ] {
+            let here = t.clone();
+            tasks.spawn(async move { here.post(&path, body).await.status });
+        }
+    }
+    let answers = tasks.join_all().await;
+    assert!(answers.iter().all(|status| *status < 500), "{answers:?}");
+    t.post("/v1/users/ban", json!({"user_ids": [ann, bob]})).await.ok();
+    let left = t.get("/v1/sessions?status=active").await.ok();
+    assert_eq!(left, json!([]));
 }
 
 /// Opens sessions, each on a client of its own, without the way there.
