@@ -107,7 +107,8 @@ impl Db {
             Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), None),
             Engine::Postgres(postgres) => {
                 let place = if long { Some(postgres.long_place().await?) } else { None };
-                Ok(Tx::postgres_single(postgres.connection().await?, place))
+                let samples = postgres.samples.clone();
+                Ok(Tx::postgres_reader(postgres.connection().await?, samples, place))
             }
         }
     }

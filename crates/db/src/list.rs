@@ -54,12 +54,14 @@ enum Condition {
         after: &'static str,
         first: Vec<Value>,
     },
-    /// `hits`: the rows the index found, as a JSON list.
+    /// `hits`: the rows SQLite's index found, as a JSON list. `rare`: the parts of the term that PostgreSQL's
+    /// is asked for.
     Search {
         index: SearchIndex,
         within: Option<&'static str>,
         term: String,
         hits: Option<String>,
+        rare: Vec<String>,
     },
 }
 
@@ -102,7 +104,7 @@ impl List {
     /// that part of the text does.
     pub fn search(mut self, index: SearchIndex, within: Option<&'static str>, term: Option<String>) -> List {
         if let Some(term) = term {
-            self.conditions.push(Condition::Search { index, within, term, hits: None });
+            self.conditions.push(Condition::Search { index, within, term, hits: None, rare: Vec::new() });
         }
         self
     }
@@ -121,9 +123,7 @@ impl List {
 
     /// The rows.
     pub async fn fetch<T: Send + 'static>(mut self, tx: &mut Tx, read: Read<T>) -> Result<Vec<T>> {
-        if tx.is_sqlite() {
-            self.look_up(tx, FEW).await?;
-        }
+        self.look_up(tx, FEW).await?;
         self.run(tx, read).await
     }
 
@@ -137,9 +137,7 @@ impl List {
     /// How many rows there are, leaving order and page aside. The select must be `SELECT count(*) FROM …`.
     pub async fn count(self, tx: &mut Tx) -> Result<i64> {
         let mut bare = List { order: "", page: None, ..self };
-        if tx.is_sqlite() {
-            bare.look_up(tx, FEW_TO_COUNT).await?;
-        }
+        bare.look_up(tx, FEW_TO_COUNT).await?;
         let rows = bare.run(tx, |row| row.int(0)).await?;
         Ok(rows.first().copied().unwrap_or_default())
     }
@@ -153,19 +151,29 @@ impl List {
         }
     }
 
-    /// On SQLite, looks search terms up in their index first. With at most `few` hits the statement gets
-    /// them as a list; with more it walks in its order and compares, which finds a page sooner than
-    /// sorting all hits. PostgreSQL has statistics and decides by itself.
+    /// Finds out how to search. On SQLite, terms are looked up in their index first: with at most `few` hits the
+    /// statement gets them as a list; with more it walks in its order and compares, which finds a page sooner than
+    /// sorting all hits. PostgreSQL decides that by itself, but looks up every trigram of a term, common ones too,
+    /// unless it is asked for some rare ones only.
     async fn look_up(&mut self, tx: &mut Tx, few: i64) -> Result<()> {
         for condition in &mut self.conditions {
-            let Condition::Search { index, term, hits, .. } = condition else { continue };
+            let Condition::Search { index, term, hits, rare, .. } = condition else { continue };
             if term.chars().count() < TRIGRAM {
                 continue;
             }
             let sample = tx.sample(index).await?;
+            if !tx.is_sqlite() {
+                *rare = rarest(term, &sample, |trigram| is_word(trigram) && sample.is_rare(trigram));
+                continue;
+            }
+            // Each in quotes, so that nothing in it is an operator.
+            let quoted: Vec<String> = rarest(term, &sample, |_| true)
+                .iter()
+                .map(|trigram| format!("\"{}\"", trigram.replace('"', "\"\"")))
+                .collect();
             let sql = format!("SELECT rowid FROM {0} WHERE {0} MATCH $1 LIMIT $2", index.index);
-            let found =
-                tx.query(sql, &[rarest(term, &sample).into(), (few + 1).into()], |row| row.int(0)).await?;
+            let params = [quoted.join(" AND ").into(), (few + 1).into()];
+            let found = tx.query(sql, &params, |row| row.int(0)).await?;
             let is_few = found.len() as i64 <= few;
             *hits = is_few
                 .then(|| format!("[{}]", found.iter().map(i64::to_string).collect::<Vec<_>>().join(",")));
@@ -209,17 +217,20 @@ impl List {
                     let marks = vec!["?"; length].join(",");
                     push(&mut sql, &mut params, &format!(" ({marks}){after})"), &padded);
                 }
-                Condition::Search { index, within, term, .. } if !sqlite => {
+                Condition::Search { index, within, term, rare, .. } if !sqlite && rare.is_empty() => {
                     // The index is over the whole text, so that is asked for when only a part counts, too.
-                    for text in [Some(index.text), *within].into_iter().flatten() {
-                        let and = if text == index.text { "" } else { " AND " };
-                        push(
-                            &mut sql,
-                            &mut params,
-                            &format!("{and}{text} LIKE ? ESCAPE '\\'"),
-                            &[pattern(term).into()],
-                        );
+                    let texts = [Some(index.text), *within].into_iter().flatten();
+                    let like: Vec<String> = texts.map(|text| format!("{text} LIKE ? ESCAPE '\\'")).collect();
+                    let patterns: Vec<Value> = like.iter().map(|_| pattern(term).into()).collect();
+                    push(&mut sql, &mut params, &like.join(" AND "), &patterns);
+                }
+                Condition::Search { index, within, term, rare, .. } if !sqlite => {
+                    for part in rare {
+                        let like = format!("{} LIKE ? AND ", index.text);
+                        push(&mut sql, &mut params, &like, &[format!("%{part}%").into()]);
                     }
+                    let contains = format!("strpos({}, ?) > 0", within.unwrap_or(index.text));
+                    push(&mut sql, &mut params, &contains, &[term.as_str().into()]);
                 }
                 Condition::Search { index, within, term, .. } => {
                     let contains = format!("instr({}, ?) > 0", within.unwrap_or(index.text));
@@ -254,16 +265,20 @@ fn push(sql: &mut String, params: &mut Vec<Value>, text: &str, values: &[Value])
     }
 }
 
-/// The full-text query for "contains the rarest trigrams of the term", each quoted so that nothing in it
-/// is an operator.
-fn rarest(term: &str, sample: &Sample) -> String {
+/// The rarest trigrams of a term among those that are wanted.
+fn rarest(term: &str, sample: &Sample, is_wanted: impl Fn(&[char; TRIGRAM]) -> bool) -> Vec<String> {
     let start: String = term.chars().take(CHOSEN_FROM).collect();
     let mut ranked = trigrams(&start);
-    ranked.sort_by_key(|trigram| sample.count(trigram));
+    ranked.retain(is_wanted);
+    ranked.sort_unstable_by_key(|trigram| (sample.count(trigram), *trigram));
     ranked.dedup();
-    let quoted =
-        |trigram: &[char; TRIGRAM]| format!("\"{}\"", String::from_iter(trigram).replace('"', "\"\""));
-    ranked.iter().take(LOOKED_UP).map(quoted).collect::<Vec<_>>().join(" AND ")
+    ranked.iter().take(LOOKED_UP).map(String::from_iter).collect()
+}
+
+/// Whether PostgreSQL has a trigram in its index: only those inside of words are, and what else is a letter to
+/// it depends on its settings.
+fn is_word(trigram: &[char; TRIGRAM]) -> bool {
+    trigram.iter().all(char::is_ascii_alphanumeric)
 }
 
 /// The `LIKE` pattern for "contains this", with its wildcards made literal.

@@ -16,6 +16,7 @@ use crate::batch::{Batches, Sent};
 use crate::error::{DbError, Result};
 use crate::number::Counted;
 use crate::row::{Read, Row};
+use crate::sample::Samples;
 use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
@@ -33,6 +34,7 @@ pub(crate) struct Postgres {
     /// Long reads take half of the connections at most, so that the others always find one.
     long: Arc<Semaphore>,
     pub(crate) batches: Batches,
+    pub(crate) samples: Arc<Samples>,
 }
 
 impl Postgres {
@@ -57,7 +59,7 @@ impl Postgres {
             .build()
             .map_err(DbError::failed)?;
         let long = Arc::new(Semaphore::new((connections / 2).max(1)));
-        Ok(Arc::new(Postgres { pool, long, batches: Batches::new() }))
+        Ok(Arc::new(Postgres { pool, long, batches: Batches::new(), samples: Arc::default() }))
     }
 
     /// A place among the long reads; waits for one.

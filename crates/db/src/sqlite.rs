@@ -5,7 +5,6 @@
 //! waiting one in a savepoint of its own and commits them together, so that they share one fsync;
 //! none is acknowledged before that fsync.
 
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -16,9 +15,8 @@ use rusqlite::{CachedStatement, Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::error::{DbError, Result};
-use crate::list::SearchIndex;
 use crate::row::{Read, Row};
-use crate::sample::Sample;
+use crate::sample::Samples;
 use crate::tx::Tx;
 use crate::value::Value;
 
@@ -47,7 +45,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     long: Arc<Semaphore>,
-    samples: Mutex<HashMap<SearchIndex, Arc<Sample>>>,
+    pub(crate) samples: Arc<Samples>,
     writer: mpsc::Sender<Job>,
 }
 
@@ -84,7 +82,7 @@ impl Sqlite {
             path: path.to_owned(),
             readers: Mutex::default(),
             long,
-            samples: Mutex::default(),
+            samples: Arc::default(),
             writer: sender,
         }))
     }
@@ -115,16 +113,6 @@ impl Sqlite {
     /// A place among the long reads; waits for one.
     pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
         self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
-    }
-
-    /// The sample of a search index that was taken last.
-    pub(crate) fn sample(&self, index: &SearchIndex) -> Arc<Sample> {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner).entry(*index).or_default().clone()
-    }
-
-    /// Keeps a new sample of a search index.
-    pub(crate) fn keep_sample(&self, index: &SearchIndex, sample: Arc<Sample>) {
-        self.samples.lock().unwrap_or_else(PoisonError::into_inner).insert(*index, sample);
     }
 
     /// Hands a transaction to the writer; waits while its queue is full.

@@ -13,7 +13,7 @@ use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
 use crate::number::Counted;
 use crate::row::Read;
-use crate::sample::Sample;
+use crate::sample::{Sample, Samples};
 use crate::sqlite::Sqlite;
 use crate::value::Value;
 use crate::{postgres, sqlite};
@@ -42,6 +42,8 @@ pub struct Tx {
     pub(crate) failed: bool,
     /// Rows that wait for their numbers.
     numbered: Vec<Numbered>,
+    /// What is known of the search indexes; nothing inside of a write, where nothing slow belongs.
+    samples: Option<Arc<Samples>>,
 }
 
 enum Inner {
@@ -79,24 +81,30 @@ impl State {
 
 impl Tx {
     pub(crate) fn sqlite_writer(connection: Connection) -> Tx {
-        Tx::new(Inner::Writer(connection))
+        Tx::new(Inner::Writer(connection), None)
     }
 
     pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit>) -> Result<Tx> {
-        let connection = Some(home.reader()?);
-        Ok(Tx::new(Inner::Reader { connection, home, long }))
+        let (connection, samples) = (Some(home.reader()?), Some(home.samples.clone()));
+        Ok(Tx::new(Inner::Reader { connection, home, long }, samples))
     }
 
-    pub(crate) fn postgres_single(client: Object, long: Option<OwnedSemaphorePermit>) -> Tx {
-        Tx::new(Inner::Postgres { client: Some(client), state: State::new(Phase::Single), _long: long })
+    pub(crate) fn postgres_reader(
+        client: Object,
+        samples: Arc<Samples>,
+        long: Option<OwnedSemaphorePermit>,
+    ) -> Tx {
+        let state = State::new(Phase::Single);
+        Tx::new(Inner::Postgres { client: Some(client), state, _long: long }, Some(samples))
     }
 
     pub(crate) fn postgres_transaction(client: Object) -> Tx {
-        Tx::new(Inner::Postgres { client: Some(client), state: State::new(Phase::Beginning), _long: None })
+        let state = State::new(Phase::Beginning);
+        Tx::new(Inner::Postgres { client: Some(client), state, _long: None }, None)
     }
 
-    fn new(inner: Inner) -> Tx {
-        Tx { inner, failed: false, numbered: Vec::new() }
+    fn new(inner: Inner, samples: Option<Arc<Samples>>) -> Tx {
+        Tx { inner, failed: false, numbered: Vec::new(), samples }
     }
 
     /// The writer's connection, for the writer thread.
@@ -339,20 +347,24 @@ impl Tx {
         }
     }
 
-    /// How common the trigrams of a search index are; SQLite only. Inside a transaction, where nothing
-    /// slow belongs, nothing is known.
+    /// How common the trigrams of a search index are.
     pub(crate) async fn sample(&mut self, index: &SearchIndex) -> Result<Arc<Sample>> {
-        let Inner::Reader { home, .. } = &self.inner else { return Ok(Arc::default()) };
-        let home = home.clone();
-        let newest = format!("SELECT coalesce(max(rowid), 0) FROM {}", index.table);
-        let highest = self.query(newest, &[], |row| row.int(0)).await?.first().copied().unwrap_or_default();
-        let known = home.sample(index);
-        if !known.is_outgrown(highest) {
+        let Some(samples) = self.samples.clone() else { return Ok(Arc::default()) };
+        let (known, is_due) = samples.known(index);
+        if !is_due {
             return Ok(known);
         }
-        let texts = self.query(Sample::statement(index, highest), &[], |row| row.text(0)).await?;
-        let fresh = Arc::new(Sample::of(&texts, highest));
-        home.keep_sample(index, fresh.clone());
+        let sqlite = self.is_sqlite();
+        let sizes = self.query(Sample::size_of(index, sqlite), &[], |row| row.int(0)).await?;
+        let size = sizes.first().copied().unwrap_or_default();
+        if !known.is_outgrown(size) {
+            return Ok(known);
+        }
+        // Its text is another one each time: prepared, it would only take the place of others.
+        let texts =
+            self.query_planned(Sample::statement(index, size, sqlite), &[], |row| row.text(0)).await?;
+        let fresh = Arc::new(Sample::of(&texts, size));
+        samples.keep(index, fresh.clone());
         Ok(fresh)
     }
 
