@@ -127,6 +127,13 @@ impl List {
         self.run(tx, read).await
     }
 
+    /// Like [`List::fetch`], for rows that will be changed; nothing may be searched for. Order them, so that two
+    /// callers never wait for each other.
+    pub async fn lock<T: Send + 'static>(self, tx: &mut Tx, read: Read<T>) -> Result<Vec<T>> {
+        let (sql, params) = self.build(tx.is_sqlite());
+        tx.lock_all(&[&sql], &params, read).await
+    }
+
     /// How many rows there are, leaving order and page aside. The select must be `SELECT count(*) FROM …`.
     pub async fn count(self, tx: &mut Tx) -> Result<i64> {
         let mut bare = List { order: "", page: None, ..self };

@@ -71,11 +71,13 @@ pub async fn begin(
         true => user,
         false => signed_in(tx, act, user).await?,
     };
-    if act.settings.session.single_session {
-        for session in store::lock_live_of_client(tx, &client, act.now).await? {
-            ending::end(tx, act, session, Status::Replaced).await?;
+    let client = match act.settings.session.single_session {
+        true => {
+            let live = store::lock_live_of_client(tx, &client, act.now).await?;
+            ending::end_all(tx, act, client, live, Status::Replaced).await?
         }
-    }
+        false => client,
+    };
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
     let session = rules::begin(&user, &client.id, entry, activity, &act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;

@@ -2,6 +2,7 @@
 //! server vouches for.
 
 use latchkey_base::{Code, Error, Result};
+use latchkey_web::query::decode;
 
 use super::gate::is_own;
 use super::site::Site;
@@ -28,13 +29,25 @@ impl Destination {
 
     /// The URL with a parameter of its query replaced, or added.
     pub fn set(&self, name: &str, value: &str) -> Destination {
+        self.without(&[name]).with(name, value)
+    }
+
+    /// The URL without parameters of its query, in whatever way they are escaped. One without them stays as it is.
+    pub fn without(&self, names: &[&str]) -> Destination {
         let (url, fragment) = self.0.split_once('#').unwrap_or((&self.0, ""));
         let (path, query) = url.split_once('?').unwrap_or((url, ""));
-        let is_other = |pair: &&str| pair.split('=').next() != Some(name);
-        let others: Vec<&str> = query.split('&').filter(is_other).filter(|pair| !pair.is_empty()).collect();
+        let is_named = |pair: &&str| {
+            let name = decode(pair.split('=').next().unwrap_or_default());
+            name.is_some_and(|name| names.contains(&name.as_str()))
+        };
+        if !query.split('&').any(|pair| is_named(&pair)) {
+            return self.clone();
+        }
+        let is_kept = |pair: &&str| !pair.is_empty() && !is_named(pair);
+        let others: Vec<&str> = query.split('&').filter(is_kept).collect();
         let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
         let fragment = if self.0.contains('#') { format!("#{fragment}") } else { String::new() };
-        Destination(format!("{path}{query}{fragment}")).with(name, value)
+        Destination(format!("{path}{query}{fragment}"))
     }
 }
 
@@ -138,5 +151,16 @@ mod tests {
         assert_eq!(set("https://a.com"), "https://a.com?k=new");
         assert_eq!(set("https://a.com/?k=old#/x?k=1"), "https://a.com/?k=new#/x?k=1");
         assert_eq!(set("https://a.com/?a=1&k=old&b=k&k"), "https://a.com/?a=1&b=k&k=new");
+        assert_eq!(set("https://a.com/?%6b=old&a=%zz&%zz"), "https://a.com/?a=%zz&%zz&k=new");
+    }
+
+    #[test]
+    fn parameters_are_taken_away_and_the_rest_stays_as_it_is() {
+        let left = |url: &str| Destination(url.into()).without(&["k", "l"]).as_str().to_owned();
+        assert_eq!(left("https://a.com/p?k=1&a=%20&l=2&k#/x?k=1"), "https://a.com/p?a=%20#/x?k=1");
+        assert_eq!(left("https://a.com/?k=1#"), "https://a.com/#");
+        for same in ["https://a.com", "https://a.com/?&a=1&&b?k=1", "https://a.com/?", "https://k/k?kk=1"] {
+            assert_eq!(left(same), same);
+        }
     }
 }

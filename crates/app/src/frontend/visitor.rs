@@ -144,6 +144,11 @@ impl Visitor {
 }
 
 impl Hold {
+    /// The client of the request, if it shows one.
+    pub fn client(&self) -> Option<&ClientId> {
+        self.client.as_ref()
+    }
+
     /// Locks the client of the request, or makes one.
     pub async fn lock(&self, tx: &mut Tx, act: &Act) -> Result<Held> {
         if let Some(id) = &self.client

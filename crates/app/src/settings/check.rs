@@ -92,6 +92,12 @@ impl Settings {
 
     /// Somebody must be able to get in, and to have what everybody must have.
     fn check_ways_in(&self, faults: &mut Faults) {
+        if !self.sign_up.progressive {
+            faults.add(
+                "sign_up.progressive",
+                "It must be true: what is missing can always be given step by step.",
+            );
+        }
         let attributes = &self.attributes;
         let contacts = [&attributes.email_address, &attributes.phone_number];
         let says_who =
@@ -310,6 +316,11 @@ mod tests {
     fn defaults_are_free_of_faults() {
         assert_eq!(Settings::default().problems(), []);
         assert_eq!(serde_json::from_value::<Settings>(json!({})).unwrap(), Settings::default());
+    }
+
+    #[test]
+    fn nothing_is_promised_that_signing_up_does_not_keep() {
+        assert_eq!(paths(|settings| settings.sign_up.progressive = false), ["sign_up.progressive"]);
     }
 
     #[test]

@@ -44,7 +44,7 @@ impl Default for SessionSettings {
 pub struct SignUpSettings {
     /// Who may.
     pub mode: SignUpMode,
-    /// What is missing may be given step by step.
+    /// What is missing may be given step by step. Always: it is here because browsers are told so.
     pub progressive: bool,
     /// Whoever signed up must set up a second factor next.
     pub mfa_required: bool,

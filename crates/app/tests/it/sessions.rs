@@ -1,5 +1,6 @@
 //! Sessions as backends see them: made, listed, revoked, and the tokens they give.
 
+mod clients;
 mod ending;
 mod refresh;
 mod tokens;

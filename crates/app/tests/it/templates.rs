@@ -173,6 +173,8 @@ async fn bodies_that_cannot_be_sent_are_refused_with_the_reason() {
         (" \n", "invalid_template_body"),
         ("<p>Hello</p>", "required_variable_missing"),
         ("{{#if otp_code}}x{{/if}}", "required_variable_missing"),
+        ("{{#if user.first_name}}{{otp_code}}{{/if}}", "required_variable_missing"),
+        ("{{#if user.first_name}}{{otp_code}}{{else}}Hello{{/if}}", "required_variable_missing"),
         ("{{otp_code}}{{user.password}}", "invalid_template_body"),
         ("{{otp_code}}{{#if secret}}x{{/if}}", "invalid_template_body"),
         ("{{otp_code}}{{", "invalid_template_body"),

@@ -78,15 +78,15 @@ async fn sign_out(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
     let client = cx.write(move |tx| {
         Box::pin(async move {
             let mut client = hold.lock_known(tx).await?;
-            for session in sessions::lock_live_of_client(tx, &client, act.now).await? {
-                ending::end(tx, &act, session, Status::Removed).await?;
-            }
             client.last_active_session = None;
             client.sign_in = None;
             client.sign_up = None;
             client.updated_at = act.now;
-            clients::save(tx, &client, act.now).await?;
-            Ok(client)
+            let live = sessions::lock_live_of_client(tx, &client, act.now).await?;
+            match live.is_empty() {
+                true => clients::save(tx, &client, act.now).await.map(|()| client),
+                false => ending::end_all(tx, &act, client, live, Status::Removed).await,
+            }
         })
     });
     visitor.becomes(client.await?, None);
@@ -100,9 +100,8 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         let done = cx.write(move |tx| {
             Box::pin(async move {
                 let client = hold.lock_known(tx).await?;
-                for session in sessions::lock_live_of_client(tx, &client, act.now).await? {
-                    ending::end(tx, &act, session, Status::Ended).await?;
-                }
+                let live = sessions::lock_live_of_client(tx, &client, act.now).await?;
+                let client = ending::end_all(tx, &act, client, live, Status::Ended).await?;
                 // Whoever still has the old secret finds nothing; a developer's browser starts anew.
                 hold.forget(tx, &client, &act).await
             })

@@ -38,6 +38,9 @@ use crate::resources::sessions::store as sessions;
 const TOKEN: &str = "__clerk_handshake";
 const NONCE: &str = "__clerk_handshake_nonce";
 
+/// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
+const LEFT_OVER: [&str; 3] = [TOKEN, NONCE, "__clerk_help"];
+
 /// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
@@ -91,7 +94,8 @@ async fn handshake(
     Query(query): Query<Handshake>,
 ) -> Result<Response, Failure> {
     let mut back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
-        .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?;
+        .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?
+        .without(&LEFT_OVER);
     if let Some(response) = satellites::detour(&cx, &visitor, &headers, &query, &back).await? {
         return Ok(response);
     }

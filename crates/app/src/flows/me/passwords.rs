@@ -4,7 +4,7 @@
 //! who has recently proven otherwise who they are, and who signed in to do just that.
 
 use axum::response::Response;
-use latchkey_base::kinds::SessionId;
+use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::Tx;
@@ -13,7 +13,7 @@ use latchkey_web::form::Form;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{UserAnswer, rules, settle, show, target};
+use super::{UserAnswer, rules, settle, show};
 use crate::AppState;
 use crate::cx::{Act, Cx};
 use crate::flows::factors::evidence::{Evidence, Shown, examine};
@@ -21,6 +21,7 @@ use crate::flows::factors::proof::prove;
 use crate::flows::sign_in::password::{self, is_current};
 use crate::frontend::person::Person;
 use crate::resources::messages::notices;
+use crate::resources::sessions::closing::Clients;
 use crate::resources::sessions::ending::end_all_of_user;
 use crate::resources::sessions::model::{Status, Task};
 use crate::resources::users::change::{Target, with_secrets};
@@ -74,7 +75,8 @@ async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User
         false => hashed(cx, person, input.new_password).await?,
     };
     let others = input.sign_out_of_other_sessions == Some(true);
-    let order = Order { target: target(person), evidence, keep: others.then(|| person.session.id.clone()) };
+    let keep = others.then(|| person.session.id.clone());
+    let order = Order { user: person.user.id.clone(), evidence, keep };
     let rule = move |user: User, held: Credentials, act: &Act| Ok((new.mark(user, act.now), new.apply(held)));
     write(cx, person, order, rule).await
 }
@@ -93,7 +95,7 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
         rules::check_password_removal(&user, &act.settings)?;
         Ok(factors::without_password(user, held))
     };
-    write(cx, person, Order { target: target(person), evidence, keep: None }, rule).await
+    write(cx, person, Order { user: person.user.id.clone(), evidence, keep: None }, rule).await
 }
 
 /// What lets somebody change their password: the one so far, to be judged in the transaction, or something
@@ -145,7 +147,7 @@ fn about_new(error: Error) -> Error {
 
 /// What is to be done, and by what right.
 struct Order {
-    target: Target,
+    user: UserId,
     evidence: Option<Evidence>,
     /// The session that stays, if the others end.
     keep: Option<SessionId>,
@@ -164,8 +166,13 @@ async fn written<R>(tx: &mut Tx, act: &Act, order: Order, rule: R) -> Result<Res
 where
     R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send,
 {
+    let mut clients = match &order.keep {
+        Some(_) => Clients::lock_of_users(tx, act, &[&order.user], None).await?,
+        None => Clients::default(),
+    };
+    let target = Target::User(order.user);
     if let Some(evidence) = order.evidence {
-        let user = order.target.lock(tx, act).await?;
+        let user = target.lock(tx, act).await?;
         let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
         if let Some(refusal) = proof.refusal {
             return Ok(Err(about_current(refusal)));
@@ -175,14 +182,14 @@ where
         let had_password = user.password.is_some();
         rule(user, held, act).map(|(user, held)| (user, held, had_password))
     };
-    let (user, had_password) = with_secrets(tx, act, &order.target, told).await?;
+    let (user, had_password) = with_secrets(tx, act, &target, told).await?;
     match (had_password, user.password.is_some()) {
         (true, true) => notices::password_changed(tx, act, &user).await?,
         (true, false) => notices::password_removed(tx, act, &user).await?,
         (false, _) => (),
     }
     if let Some(keep) = &order.keep {
-        end_all_of_user(tx, act, &user.id, Some(keep), Status::Revoked).await?;
+        end_all_of_user(tx, act, &mut clients, &user.id, Some(keep), Status::Revoked).await?;
     }
     settle::settle(tx, act, &user).await?;
     Ok(Ok(user))

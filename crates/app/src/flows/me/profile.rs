@@ -14,7 +14,6 @@ use super::{DeletedAnswer, UserAnswer, rules, show, target};
 use crate::AppState;
 use crate::cx::{Act, Cx};
 use crate::frontend::person::Person;
-use crate::resources::clients::store as clients;
 use crate::resources::users::change::{self, change};
 use crate::resources::users::credentials::Change;
 use crate::resources::users::input::{Metadata, UpdateUser};
@@ -138,17 +137,6 @@ async fn delete_me(cx: &Cx, person: &mut Person) -> Result<()> {
         return Err(Error::new(Code::UserDeleteSelfNotEnabled));
     }
     person.check_reverified(cx.now)?;
-    let (hold, act, target) = (person.visitor.hold(), person.visitor.act(cx), target(person));
-    let deleted = cx.write(move |tx| {
-        Box::pin(async move {
-            let mut client = hold.lock_known(tx).await?;
-            change::delete(tx, &act, &target).await?;
-            client.last_active_session = None;
-            client.updated_at = act.now;
-            clients::save(tx, &client, act.now).await?;
-            Ok(client)
-        })
-    });
-    person.visitor.becomes(deleted.await?, None);
-    Ok(())
+    let (act, id) = (person.visitor.act(cx), person.user.id.clone());
+    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, id).await })).await
 }

@@ -13,7 +13,7 @@ use crate::cx::Cx;
 use crate::frontend::client::lens;
 use crate::frontend::person::Person;
 use crate::frontend::reply::Envelope;
-use crate::resources::clients::store as clients;
+use crate::resources::sessions::closing::Clients;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::{Session, Status};
 use crate::resources::sessions::store::{self, Filters};
@@ -57,8 +57,8 @@ async fn of(cx: &Cx, person: &Person, status: Option<Status>) -> Result<Vec<Sess
     store::list(&mut cx.app.db.read().await?, &person.visitor.site.instance, filters, paging, cx.now).await
 }
 
-async fn revoke(cx: Cx, mut person: Person, Path(id): Path<SessionId>) -> Response {
-    match revoked(&cx, &mut person, id).await {
+async fn revoke(cx: Cx, person: Person, Path(id): Path<SessionId>) -> Response {
+    match revoked(&cx, &person, id).await {
         Ok(session) => {
             let lens = lens(&person.visitor.site, cx.now);
             let view = view::frontend(&session, &person.user, None, lens);
@@ -69,26 +69,20 @@ async fn revoke(cx: Cx, mut person: Person, Path(id): Path<SessionId>) -> Respon
 }
 
 /// Ending the session one is in is signing out, which needs no proof.
-async fn revoked(cx: &Cx, person: &mut Person, id: SessionId) -> Result<Session> {
+async fn revoked(cx: &Cx, person: &Person, id: SessionId) -> Result<Session> {
     if id != person.session.id {
         person.check_reverified(cx.now)?;
     }
-    let (hold, act, user) = (person.visitor.hold(), person.visitor.act(cx), person.user.id.clone());
+    let (act, user) = (person.visitor.act(cx), person.user.id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let mut client = hold.lock_known(tx).await?;
-            let found = store::lock(tx, &act.instance, &id).await?.filter(|session| session.user == user);
-            let session = found.ok_or_else(|| Error::not_found("session", &id))?;
-            let session = ending::end(tx, &act, session, Status::Revoked).await?;
-            if session.client == client.id {
-                client.last_active_session.take_if(|last| *last == session.id);
-                client.updated_at = act.now;
-                clients::save(tx, &client, act.now).await?;
-            }
-            Ok((client, session))
+            let unknown = || Error::not_found("session", &id);
+            let is_mine = |session: &Session| session.user == user;
+            let found = store::find(tx, &act.instance, &id).await?.filter(is_mine).ok_or_else(unknown)?;
+            let mut clients = Clients::lock(tx, &act, &[&found.client]).await?;
+            let session = store::lock(tx, &act.instance, &id).await?.ok_or_else(unknown)?;
+            ending::end(tx, &act, &mut clients, session, Status::Revoked).await
         })
     });
-    let (client, session) = written.await?;
-    person.visitor.becomes(client, None);
-    Ok(session)
+    written.await
 }

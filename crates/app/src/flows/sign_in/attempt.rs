@@ -15,8 +15,8 @@ use crate::frontend::site::Site;
 use crate::frontend::visitor::{Hold, Visitor};
 use crate::resources::clients::model::Client;
 use crate::resources::sign_ins::model::SignIn;
-use crate::resources::sign_ins::store;
 use crate::resources::sign_ins::view::{self, SignInView};
+use crate::resources::sign_ins::{rules as attempts, store};
 use crate::resources::users::model::User;
 use crate::resources::users::store as users;
 use crate::settings::Settings;
@@ -67,29 +67,45 @@ pub struct Attempt {
 
 /// The attempt of the client that asks, locked with its user.
 pub async fn lock(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Attempt> {
-    let client = stage.hold.lock_known(tx).await.map_err(|error| match error.code() {
-        Code::SignedOut => Error::not_found("sign-in", id),
-        _ => error,
-    })?;
+    let client = lock_client(tx, stage, id).await?;
     of_client(tx, stage, client, id).await
+}
+
+/// The same without its user, who is yet to be found out.
+pub async fn lock_alone(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Attempt> {
+    let client = lock_client(tx, stage, id).await?;
+    let sign_in = lock_sign_in(tx, stage, &client, id).await?;
+    Ok(Attempt { client, secret: None, sign_in, user: None, refusal: None, is_elsewhere: false })
 }
 
 /// The attempt of a client that is locked already.
 pub async fn of_client(tx: &mut Tx, stage: &Stage, client: Client, id: &SignInId) -> Result<Attempt> {
-    let act = &stage.act;
-    let found = store::lock_of_client(tx, &act.instance, &client.id, id).await?;
-    let sign_in = found.filter(|sign_in| !sign_in.is_over(act.now));
-    let sign_in = sign_in.ok_or_else(|| Error::not_found("sign-in", id))?;
+    let (act, settings) = (&stage.act, stage.settings());
+    let mut sign_in = lock_sign_in(tx, stage, &client, id).await?;
     let user = match sign_in.user() {
         Some(user) => {
             let user = users::lock(tx, &act.instance, user).await?;
             let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
             rules::still_proven(&sign_in, &user)?;
-            rules::admitted(user, sign_in.step, stage.settings(), act.now)?
+            sign_in = attempts::due(sign_in, &user, settings);
+            rules::admitted(user, sign_in.step, settings, act.now)?
         }
         None => None,
     };
     Ok(Attempt { client, secret: None, sign_in, user, refusal: None, is_elsewhere: false })
+}
+
+async fn lock_client(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Client> {
+    stage.hold.lock_known(tx).await.map_err(|error| match error.code() {
+        Code::SignedOut => Error::not_found("sign-in", id),
+        _ => error,
+    })
+}
+
+async fn lock_sign_in(tx: &mut Tx, stage: &Stage, client: &Client, id: &SignInId) -> Result<SignIn> {
+    let found = store::lock_of_client(tx, &stage.act.instance, &client.id, id).await?;
+    let open = found.filter(|sign_in| !sign_in.is_over(stage.act.now));
+    open.ok_or_else(|| Error::not_found("sign-in", id))
 }
 
 /// The attempt of a visitor and its user, to look at them before the transaction.
@@ -105,6 +121,10 @@ pub async fn find(cx: &Cx, visitor: &Visitor, id: &SignInId) -> Result<(SignIn, 
     let user = match sign_in.user() {
         Some(user) => users::find(&mut tx, instance, user).await?,
         None => None,
+    };
+    let sign_in = match &user {
+        Some(user) => attempts::due(sign_in, user, &visitor.site.settings),
+        None => sign_in,
     };
     Ok((sign_in, user))
 }

@@ -1,7 +1,6 @@
 //! Beginning to sign in.
 
 use latchkey_base::kinds::IdentificationId;
-use latchkey_base::secret::Secret;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -10,18 +9,14 @@ use super::attempt::{Attempt, Stage};
 use super::input::CreateSignIn;
 use super::plan::{Identify, Plan, Way, locale, plan};
 use super::steps::{self, Wish};
-use super::{finish, rules};
+use super::{finish, rules, ticket};
 use crate::cx::Cx;
 use crate::flows::factors::evidence::{Evidence, Shown, examine};
-use crate::flows::factors::rules::check_open;
 use crate::frontend::visitor::{Held, Visitor};
-use crate::resources::challenges::model::Challenge;
 use crate::resources::clients::store as clients;
 use crate::resources::sessions::model::Session;
-use crate::resources::sessions::rules::Entry;
 use crate::resources::sign_ins::model::{Claim, Named, SignIn, Step};
 use crate::resources::sign_ins::store;
-use crate::resources::tickets;
 use crate::resources::users::model::{Strategy, User};
 use crate::resources::users::store as users;
 
@@ -68,7 +63,7 @@ async fn create(
             attempt
         }
         Plan::Transfer => return Err(Error::new(Code::AccountTransferInvalid)),
-        Plan::Ticket(ticket) => by_ticket(tx, &stage, attempt, &ticket, &present).await?,
+        Plan::Ticket(shown) => ticket::redeem(tx, &stage, attempt, &shown, &present).await?,
         Plan::Identify(who) => {
             let attempt = identify(tx, &stage, attempt, &who, &present).await?;
             go_on(tx, &stage, attempt, who.way, evidence).await?
@@ -138,45 +133,6 @@ async fn go_on(
             let sent = steps::send_first(tx, stage, &attempt, strategy, wish).await?;
             attempt.sign_in.first_factor = Some(sent);
             Ok(attempt)
-        }
-    }
-}
-
-/// A ticket says who it is and proves it. Whoever acts as somebody else needs no more.
-async fn by_ticket(
-    tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
-    ticket: &Secret,
-    present: &[Session],
-) -> Result<Attempt> {
-    let act = &stage.act;
-    let redeemed = tickets::redeem(tx, act, ticket.expose()).await?;
-    let user = redeemed.user;
-    match redeemed.actor.is_some() {
-        // A lock keeps out those who guess, not those who help.
-        true if !user.banned => (),
-        _ => check_open(&user, act.now)?,
-    }
-    let identifier = user.identifier().ok_or_else(|| Error::new(Code::SignInNoIdentification))?;
-    attempt.sign_in.claim = Some(Claim {
-        identifier: identifier.to_owned(),
-        named_by: Named::Ticket,
-        user: Some(user.id.clone()),
-        identification: None,
-        may_sign_up: false,
-        is_known: attempt.client.known_users.contains(&user.id),
-    });
-    attempt.sign_in.first_factor = Some(Challenge::met(Strategy::Ticket, act.now));
-    match redeemed.actor {
-        Some(actor) => {
-            let lifetime_seconds = redeemed.lifetime_seconds;
-            let entry = Entry { actor: Some(actor), lifetime_seconds, ..Entry::default() };
-            finish::open(tx, stage, attempt, user, entry).await
-        }
-        None => {
-            rules::check_free(present, Some(&user.id), stage.settings())?;
-            finish::after_first(tx, stage, attempt, user, Strategy::Ticket, None).await
         }
     }
 }

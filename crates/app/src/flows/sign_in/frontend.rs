@@ -14,7 +14,7 @@ use super::input::{
     ResetPassword,
 };
 use super::steps::{self, Wish};
-use super::{create as creating, password, rules};
+use super::{create as creating, password, rules, ticket};
 use crate::AppState;
 use crate::cx::Cx;
 use crate::flows::factors::evidence::{Shown, examine};
@@ -22,6 +22,7 @@ use crate::frontend::client::lens;
 use crate::frontend::reply::Envelope;
 use crate::frontend::visitor::Visitor;
 use crate::resources::sign_ins::view::{self, SignInView};
+use crate::resources::users::model::Strategy;
 
 type Wrapped<'a> = Envelope<'a, SignInView>;
 
@@ -120,6 +121,12 @@ async fn attempt_first(
 /// A new password that comes with the code is looked at once the code has proven who it is: its answers
 /// would tell things about an account to those who have none.
 async fn try_first(cx: &Cx, visitor: &Visitor, id: SignInId, input: AttemptFirstFactor) -> Result<Attempt> {
+    if input.strategy == Strategy::Ticket.name() {
+        let shown = input.ticket.filter(|ticket| !ticket.expose().is_empty());
+        let shown = shown.ok_or_else(|| Error::param(Code::FormParamMissing, "ticket"))?;
+        let stage = Stage::new(cx, visitor);
+        return cx.write(move |tx| Box::pin(ticket::attempt_first(tx, stage, id, shown))).await;
+    }
     let strategy = rules::first_strategy(&input.strategy)?;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
     let chosen = input.password.clone().filter(|_| rules::is_reset(strategy));
@@ -197,6 +204,6 @@ async fn choose_password(
     rules::expects_new_password(&sign_in)?;
     let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
     let change = password::choose(cx, visitor, &user, chosen).await?;
-    let stage = Stage::new(cx, visitor);
-    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, is_sign_out))).await
+    let (stage, sign_out) = (Stage::new(cx, visitor), is_sign_out.then_some(user.id));
+    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, sign_out))).await
 }

@@ -38,6 +38,7 @@ pub struct AttemptFirstFactor {
     pub strategy: String,
     pub code: Option<Secret>,
     pub password: Option<Secret>,
+    pub ticket: Option<Secret>,
 }
 
 #[derive(Deserialize, JsonSchema)]

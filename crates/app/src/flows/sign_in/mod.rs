@@ -16,3 +16,4 @@ pub mod password;
 pub mod plan;
 pub mod rules;
 pub mod steps;
+pub mod ticket;

@@ -1,6 +1,6 @@
 //! Choosing a new password in the course of signing in.
 
-use latchkey_base::kinds::SignInId;
+use latchkey_base::kinds::{SignInId, UserId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -10,6 +10,7 @@ use super::{finish, rules};
 use crate::cx::{Act, Cx};
 use crate::frontend::visitor::Visitor;
 use crate::resources::messages::notices;
+use crate::resources::sessions::closing::Clients;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::Status;
 use crate::resources::sign_ins::store;
@@ -66,19 +67,26 @@ pub async fn set(tx: &mut Tx, act: &Act, user: User, change: Change) -> Result<U
     Ok(user)
 }
 
-/// Sets the new password of an attempt that waits for it, and goes on.
+/// Sets the new password of an attempt that waits for it, and goes on. `sign_out` names its user if their sessions
+/// are to end.
 pub async fn reset(
     tx: &mut Tx,
     stage: Stage,
     id: SignInId,
     change: Change,
-    is_sign_out: bool,
+    sign_out: Option<UserId>,
 ) -> Result<Attempt> {
+    let is_sign_out = sign_out.is_some();
+    let mut clients = match sign_out {
+        Some(user) => Clients::lock_of_users(tx, &stage.act, &[&user], stage.hold.client()).await?,
+        None => Clients::default(),
+    };
     let mut attempt = attempt::lock(tx, &stage, &id).await?;
     rules::expects_new_password(&attempt.sign_in)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     if is_sign_out {
-        ending::end_all_of_user(tx, &stage.act, &user.id, None, Status::Revoked).await?;
+        ending::end_all_of_user(tx, &stage.act, &mut clients, &user.id, None, Status::Revoked).await?;
+        attempt.client = clients.take(&attempt.client.id).unwrap_or(attempt.client);
     }
     let proven = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy);
     let strategy = proven.unwrap_or(Strategy::ResetPasswordEmailCode);

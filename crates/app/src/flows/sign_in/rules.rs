@@ -80,6 +80,14 @@ pub fn expects_first_factor(sign_in: &SignIn, now: Time) -> Result<()> {
     }
 }
 
+/// Refuses a ticket when it is not the turn of the first factor. Who it is, the ticket says itself.
+pub fn expects_ticket(sign_in: &SignIn, now: Time) -> Result<()> {
+    match sign_in.step {
+        Step::NeedsIdentifier => Ok(()),
+        _ => expects_first_factor(sign_in, now),
+    }
+}
+
 /// Refuses the second factor when it is not its turn.
 pub fn expects_second_factor(sign_in: &SignIn, now: Time) -> Result<()> {
     match sign_in.step {

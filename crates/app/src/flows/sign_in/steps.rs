@@ -97,7 +97,8 @@ async fn send_factor(
     let link = match factor.strategy {
         Strategy::EmailLink => {
             let home = || format!("{base_url}{}", Page::SignIn.path());
-            let url = redirect_url.unwrap_or_else(home);
+            // Scripts write what they do not have as nothing.
+            let url = redirect_url.filter(|url| !url.is_empty()).unwrap_or_else(home);
             let redirect_url = redirects::checked(&stage.site, Some(&url))?.as_str().to_owned();
             Some(Link { base_url, owner: attempt.sign_in.id.as_str(), redirect_url })
         }

@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::Client;
-use super::store;
+use super::{frames, store};
 use crate::AppState;
 use crate::cx::Cx;
 use crate::frontend::cookies;
@@ -29,23 +29,34 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Introduce a developer's browser by a cookie")
         .returns::<DevBrowserView>()
         .public();
+    api.get("/v1/dev_browser/init", "getDevBrowserInit", frames::init)
+        .summary("Introduce a developer's browser to the page around a frame")
+        .query::<frames::Init>()
+        .public()
+        .instead(&[(422, 400)]);
 }
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DevBrowser")]
-struct DevBrowserView {
+pub(super) struct DevBrowserView {
     object: &'static str,
     id: String,
 }
 
+impl DevBrowserView {
+    pub(super) fn new(id: String) -> DevBrowserView {
+        DevBrowserView { object: "dev_browser", id }
+    }
+}
+
 async fn create(cx: Cx, At(site): At) -> Result<Response, Failure> {
     let id = introduce(&cx, &site, None).await?;
-    cx.bare(&DevBrowserView { object: "dev_browser", id })
+    cx.bare(&DevBrowserView::new(id))
 }
 
 async fn set_cookie(cx: Cx, At(site): At) -> Result<Response, Failure> {
     let id = introduce(&cx, &site, None).await?;
-    let mut response = cx.bare(&DevBrowserView { object: "dev_browser", id: id.clone() })?;
+    let mut response = cx.bare(&DevBrowserView::new(id.clone()))?;
     add_cookie(response.headers_mut(), &cookies::for_app(cookies::DEV_BROWSER, &id, site.is_secure()))?;
     Ok(response)
 }

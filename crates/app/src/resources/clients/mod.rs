@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod dev_browsers;
+mod frames;
 pub mod model;
 pub mod store;
 pub mod token;

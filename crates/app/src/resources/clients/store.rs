@@ -1,8 +1,8 @@
 //! The SQL of clients and of the browsers of developers.
 
-use latchkey_base::kinds::{ClientId, InstanceId};
+use latchkey_base::kinds::{ClientId, InstanceId, UserId};
 use latchkey_base::{Id, Result, Time};
-use latchkey_db::{DbError, Row, Tx};
+use latchkey_db::{DbError, List, Row, Statement, Tx, Value};
 
 use super::model::Client;
 use crate::document;
@@ -29,6 +29,36 @@ pub async fn find_with_digest(
 pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &ClientId) -> Result<Option<Client>> {
     let params = [instance.into(), id.into()];
     Ok(tx.lock(&[SELECT, " WHERE instance_id = $1 AND id = $2"], &params, read).await?)
+}
+
+/// Clients, to change them, in the order in which all lock them.
+pub async fn lock_some(tx: &mut Tx, instance: &InstanceId, ids: &[&ClientId]) -> Result<Vec<Client>> {
+    let ids: Vec<Value> = ids.iter().map(|&id| id.into()).collect();
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let list = List::new(SELECT).filter("instance_id = ?", vec![instance.into()]);
+    Ok(list.any_of("id IN", vec![], ids, "").order("id").lock(tx, read).await?)
+}
+
+/// The clients on which users are signed in, and maybe one more, to change them.
+pub async fn lock_of_users(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    users: &[&UserId],
+    also: Option<&ClientId>,
+    now: Time,
+) -> Result<Vec<Client>> {
+    const SIGNED_IN: &str = "id = ? OR id IN (SELECT client_id FROM sessions WHERE instance_id = ? \
+         AND status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ? AND user_id IN";
+    let users: Vec<Value> = users.iter().map(|&id| id.into()).collect();
+    if users.is_empty() {
+        return Ok(Vec::new());
+    }
+    let also = also.map_or("", |id| id.as_str());
+    let first = vec![also.into(), instance.into(), now.into(), now.into()];
+    let list = List::new(SELECT).filter("instance_id = ?", vec![instance.into()]);
+    Ok(list.any_of(SIGNED_IN, first, users, ")").order("id").lock(tx, read).await?)
 }
 
 /// A page of clients, newest first.
@@ -60,11 +90,17 @@ pub async fn insert(tx: &mut Tx, client: &Client, digest: &[u8]) -> Result<()> {
 
 /// Saves a changed client.
 pub async fn save(tx: &mut Tx, client: &Client, now: Time) -> Result<()> {
-    let sql = "UPDATE clients SET document = $3, seen_at = $4 WHERE instance_id = $1 AND id = $2";
-    let params =
-        [(&client.instance).into(), (&client.id).into(), document::write(client)?.into(), now.into()];
+    let (sql, params) = saving(client, now)?;
     tx.run(&[sql], &params).await?;
     Ok(())
+}
+
+/// The same as a statement, for callers that save several at once.
+pub fn saving(client: &Client, now: Time) -> Result<Statement> {
+    let sql = "UPDATE clients SET document = $3, seen_at = $4 WHERE instance_id = $1 AND id = $2";
+    let params =
+        vec![(&client.instance).into(), (&client.id).into(), document::write(client)?.into(), now.into()];
+    Ok((sql, params))
 }
 
 /// Gives a client a new secret.

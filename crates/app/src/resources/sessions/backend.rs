@@ -10,6 +10,7 @@ use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
 
+use super::closing::Clients;
 use super::input::{
     CreateSession, CreateSessionToken, ListSessions, RefreshQuery, RefreshSession, VerifySession,
 };
@@ -142,14 +143,9 @@ async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
             Box::pin(async move {
                 let found = store::find(tx, &act.instance, &id).await?.ok_or_else(|| unknown(&id))?;
                 // Whoever is signed in on the client changes it first, then the session.
-                let client = clients::lock(tx, &act.instance, &found.client).await?;
+                let mut clients = Clients::lock(tx, &act, &[&found.client]).await?;
                 let found = store::lock(tx, &act.instance, &id).await?.ok_or_else(|| unknown(&id))?;
-                let was_live = found.is_live(act.now);
-                let session = ending::revoke(tx, &act, found).await?;
-                if let Some(client) = client.filter(|_| was_live) {
-                    clients::save(tx, &client.without(&session.id, act.now), act.now).await?;
-                }
-                Ok(session)
+                ending::revoke(tx, &act, &mut clients, found).await
             })
         })
         .await?;

@@ -11,6 +11,7 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::closing::Clients;
 use super::model::{Session, Status};
 use super::templated::{self, Order};
 use super::view::{self, FrontendSessionView, TokenView};
@@ -136,15 +137,14 @@ async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: Status) -> 
             let client = hold.lock_known(tx).await?;
             let found = store::lock(tx, &act.instance, &id).await?;
             let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(&id))?;
-            let session = ending::end(tx, &act, session, status).await?;
-            let client = client.without(&session.id, act.now);
-            clients::save(tx, &client, act.now).await?;
-            Ok((client, session.id))
+            let mut clients = Clients::of(vec![client]);
+            let session = ending::end(tx, &act, &mut clients, session, status).await?;
+            Ok((clients.take(&session.client), session.id))
         })
     });
     let outcome = match finished.await {
         Ok((client, id)) => {
-            visitor.becomes(client, None);
+            client.into_iter().for_each(|client| visitor.becomes(client, None));
             find(&cx, &visitor, &id).await
         }
         Err(error) => Err(error),

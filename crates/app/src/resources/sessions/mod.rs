@@ -2,6 +2,7 @@
 
 pub mod activity;
 pub mod backend;
+pub mod closing;
 pub mod ending;
 pub mod frontend;
 pub mod input;

@@ -3,7 +3,7 @@
 use latchkey_base::kinds::{ClientId, InstanceId, SessionId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Id, Result, Time};
-use latchkey_db::{DbError, List, Row, Tx};
+use latchkey_db::{DbError, List, Row, Statement, Tx};
 
 use super::model::{Session, Status};
 use super::present::{Found, Present};
@@ -200,9 +200,16 @@ pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
 
 /// Saves a changed session.
 pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
+    let (sql, params) = saving(session)?;
+    tx.run(&[sql], &params).await?;
+    Ok(())
+}
+
+/// The same as a statement, for callers that save several at once.
+pub fn saving(session: &Session) -> Result<Statement> {
     let sql = "UPDATE sessions SET status = $3, document = $4, expire_at = $5, abandon_at = $6 \
                WHERE instance_id = $1 AND id = $2";
-    let params = [
+    let params = vec![
         (&session.instance).into(),
         (&session.id).into(),
         session.status.name().into(),
@@ -210,8 +217,7 @@ pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
         session.expire_at.into(),
         session.abandon_at.into(),
     ];
-    tx.run(&[sql], &params).await?;
-    Ok(())
+    Ok((sql, params))
 }
 
 /// Notes that a token of a session was renewed. Says whether it was for the first time.

@@ -1,6 +1,7 @@
 //! Attempts to sign in: a document that belongs to a client for a day, and says what is proven so far.
 
 pub mod model;
+pub mod rules;
 pub mod store;
 pub mod view;
 
@@ -20,6 +21,10 @@ pub async fn shown(tx: &mut Tx, site: &Site, lens: Lens<'_>, client: &Client) ->
     let user = match sign_in.user() {
         Some(id) => users::find(tx, &site.instance, id).await?,
         None => None,
+    };
+    let sign_in = match &user {
+        Some(user) => rules::due(sign_in, user, lens.settings),
+        None => sign_in,
     };
     let view = view::sign_in(&sign_in, user.as_ref(), lens);
     serde_json::to_value(view).map(Some).map_err(Error::internal)

@@ -6,6 +6,7 @@
 //! for each locale. It cannot add templates: nothing would ever send them.
 
 pub mod backend;
+pub mod branches;
 pub mod catalogue;
 pub mod guard;
 pub mod input;

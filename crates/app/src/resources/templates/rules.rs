@@ -5,6 +5,7 @@ use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Problem, Result, Time};
 use serde_json::json;
 
+use super::branches::always_shown;
 use super::input::{PreviewTemplate, PutTemplateLocale, ToggleTemplateDelivery, UpsertTemplate};
 use super::markup::Fault;
 use super::model::{Changes, Channel, FROM_EMAIL_NAME, Stored, System};
@@ -172,10 +173,14 @@ fn check_body(
         return Ok(());
     }
     let Some(prepared) = read(body, form, param, problems)? else { return Ok(()) };
-    let missing = |name: &&&str| !prepared.parsed.shown.contains(**name);
-    for name in system.required.iter().filter(missing) {
+    let shown = always_shown(&prepared.parsed.pieces);
+    for name in system.required.iter().filter(|name| !shown.contains(**name)) {
         let problem = Problem::of(Code::RequiredVariableMissing, param).with("variable", *name);
-        problems.push(problem.saying(format!("The template must show {{{{{name}}}}}.")));
+        let text = match prepared.parsed.shown.contains(*name) {
+            true => format!("The template must show {{{{{name}}}}} in every branch of its conditions."),
+            false => format!("The template must show {{{{{name}}}}}."),
+        };
+        problems.push(problem.saying(text));
     }
     check_variables(system, &prepared, param, problems);
     Ok(())

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
+use super::branches::always_shown;
 use super::model::Channel;
 use super::render::{Form, filled, prepare};
 use super::{catalogue, layout, plain, samples, variables};
@@ -35,7 +36,7 @@ fn every_template_obeys_the_rules_for_those_of_instances() {
         }
         for required in system.required {
             assert!(
-                prepare(&body, form).ok().unwrap().parsed.shown.contains(*required),
+                always_shown(&prepare(&body, form).ok().unwrap().parsed.pieces).contains(*required),
                 "{name}: {required}"
             );
             assert!(variables::is_available(system, required), "{name}: {required}");

@@ -174,7 +174,7 @@ async fn get(cx: Cx, Found { key, user }: Found) -> Answer {
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
     let (act, gone) = (cx.act(&key), deleted("user", &id));
-    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, &Target::User(id)).await })).await?;
+    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, id).await })).await?;
     cx.reply(&gone)
 }
 
@@ -434,12 +434,12 @@ where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
     let act = cx.act(&key);
-    let user = change_and(&cx, act.clone(), Target::User(id), rule, sessions).await?;
+    let user = change_and(&cx, act.clone(), id, rule, sessions).await?;
     cx.reply(&view::user(&user, act.lens()))
 }
 
 /// Changes several users, all or none. They are locked in the order of their ids, so that two calls
-/// never wait for each other; and all of them before any session.
+/// never wait for each other; the clients before all of them, and all of them before any session.
 async fn change_many(
     cx: Cx,
     key: SecretKey,
@@ -457,6 +457,7 @@ async fn change_many(
     let users: Vec<User> = cx
         .write(move |tx| {
             Box::pin(async move {
+                let mut settling = sessions.lock(tx, &inner, &ordered.iter().collect::<Vec<_>>()).await?;
                 let mut users = Vec::with_capacity(ordered.len());
                 for id in ordered {
                     let before = Target::User(id).lock(tx, &inner).await?;
@@ -464,7 +465,7 @@ async fn change_many(
                     users.push(inner.save_user(tx, &before, after).await?);
                 }
                 for user in &users {
-                    sessions.settle(tx, &inner, &user.id).await?;
+                    settling.settle(tx, &inner, &user.id).await?;
                 }
                 Ok(users)
             })
@@ -486,11 +487,11 @@ async fn change_credentials(
         let (user, left) = rule(user, held);
         Ok((user, left, ()))
     };
-    let target = Target::User(id);
     let changed = cx.write(move |tx| {
         Box::pin(async move {
-            let (user, ()) = change::with_secrets(tx, &act, &target, told).await?;
-            sessions.settle(tx, &act, &user.id).await?;
+            let mut settling = sessions.lock(tx, &act, &[&id]).await?;
+            let (user, ()) = change::with_secrets(tx, &act, &Target::User(id), told).await?;
+            settling.settle(tx, &act, &user.id).await?;
             Ok(user)
         })
     });

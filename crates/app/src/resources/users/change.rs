@@ -10,6 +10,7 @@ use super::{store, view};
 use crate::cx::{Act, Cx};
 use crate::events::Event;
 use crate::outbox;
+use crate::resources::sessions::closing::Clients;
 use crate::resources::sessions::ending;
 use crate::resources::sessions::model::Status;
 
@@ -75,7 +76,16 @@ pub async fn change<R>(cx: &Cx, act: Act, target: Target, rule: R) -> Result<Use
 where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
-    change_and(cx, act, target, rule, Sessions::Stay).await
+    cx.write(move |tx| Box::pin(async move { changed(tx, &act, &target, rule).await })).await
+}
+
+async fn changed<R>(tx: &mut Tx, act: &Act, target: &Target, rule: R) -> Result<User>
+where
+    R: FnOnce(User, &Act) -> Result<User>,
+{
+    let before = target.lock(tx, act).await?;
+    let after = rule(before.clone(), act)?;
+    act.save_user(tx, &before, after).await
 }
 
 /// What a change of a user means for their sessions.
@@ -93,26 +103,38 @@ impl Sessions {
         if wanted { Sessions::End } else { Sessions::Stay }
     }
 
-    /// Does it. The user must be locked, and every other user that will be.
-    pub async fn settle(self, tx: &mut Tx, act: &Act, user: &UserId) -> Result<()> {
+    /// Locks the clients it takes, before any of the users is locked.
+    pub async fn lock(self, tx: &mut Tx, act: &Act, users: &[&UserId]) -> Result<Settling> {
         match self {
-            Sessions::Stay => Ok(()),
-            Sessions::End => ending::end_all_of_user(tx, act, user, None, Status::Revoked).await,
+            Sessions::Stay => Ok(Settling(None)),
+            Sessions::End => Ok(Settling(Some(Clients::lock_of_users(tx, act, users, None).await?))),
+        }
+    }
+}
+
+/// What is to become of sessions, with the clients it takes locked.
+pub struct Settling(Option<Clients>);
+
+impl Settling {
+    /// Does it to the sessions of a user. They must be locked, and every other user that will be.
+    pub async fn settle(&mut self, tx: &mut Tx, act: &Act, user: &UserId) -> Result<()> {
+        match &mut self.0 {
+            None => Ok(()),
+            Some(clients) => ending::end_all_of_user(tx, act, clients, user, None, Status::Revoked).await,
         }
     }
 }
 
 /// Changes a user by a pure rule, and their sessions with them.
-pub async fn change_and<R>(cx: &Cx, act: Act, target: Target, rule: R, sessions: Sessions) -> Result<User>
+pub async fn change_and<R>(cx: &Cx, act: Act, id: UserId, rule: R, sessions: Sessions) -> Result<User>
 where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
     let outcome = cx.write(move |tx| {
         Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let after = rule(before.clone(), &act)?;
-            let after = act.save_user(tx, &before, after).await?;
-            sessions.settle(tx, &act, &after.id).await?;
+            let mut settling = sessions.lock(tx, &act, &[&id]).await?;
+            let after = changed(tx, &act, &Target::User(id), rule).await?;
+            settling.settle(tx, &act, &after.id).await?;
             Ok(after)
         })
     });
@@ -136,9 +158,10 @@ where
 }
 
 /// Deletes a user with all that belongs to them.
-pub async fn delete(tx: &mut Tx, act: &Act, target: &Target) -> Result<()> {
-    let user = target.lock(tx, act).await?;
-    Sessions::End.settle(tx, act, &user.id).await?;
+pub async fn delete(tx: &mut Tx, act: &Act, id: UserId) -> Result<()> {
+    let mut settling = Sessions::End.lock(tx, act, &[&id]).await?;
+    let user = Target::User(id).lock(tx, act).await?;
+    settling.settle(tx, act, &user.id).await?;
     store::delete(tx, &act.instance, &user.id).await?;
     let event = view::DeletedView { external_id: user.external_id, ..view::deleted("user", &user.id) };
     outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event)

@@ -100,6 +100,8 @@ pub async fn write(
     change: Change,
 ) -> Result<User> {
     let act = &act;
+    let sessions = Sessions::end_if(input.sign_out_of_other_sessions == Some(true));
+    let mut settling = sessions.lock(tx, act, &[&id]).await?;
     let before = Target::User(id).lock(tx, act).await?;
     let setting = Setting { instance: &act.instance, settings: &act.settings, now: act.now, rng: &*act.rng };
     let after = rules::update(before.clone(), &input, setting)?;
@@ -117,8 +119,7 @@ pub async fn write(
         true => act.save_user_with_secrets(tx, &before, after).await?,
         false => act.save_user(tx, &before, after).await?,
     };
-    let sessions = Sessions::end_if(input.sign_out_of_other_sessions == Some(true));
-    sessions.settle(tx, act, &after.id).await?;
+    settling.settle(tx, act, &after.id).await?;
     Ok(after)
 }
 

@@ -53,6 +53,43 @@ async fn production_has_no_developers_browsers() {
 }
 
 #[tokio::test]
+async fn frame_tells_a_developers_browser_to_the_page_around_it_and_to_no_other() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    sign_in(&mut browser, "ann@example.com").await;
+    let path =
+        "/v1/dev_browser/init?origin=http%3A%2F%2Flocalhost%3A3000&redirect=http%3A%2F%2Flocalhost%3A3000%2F";
+    let answer = browser.get(path).await;
+    assert_eq!((answer.status, answer.header("cache-control")), (200, "no-store"));
+    assert!(answer.header("content-security-policy").ends_with("frame-ancestors http://localhost:3000"));
+    let html = String::from_utf8(answer.bytes).unwrap();
+    let (_, told) = html.split_once("postMessage({ browserToken: \"").unwrap();
+    let (token, to) = told.split_once("\" }, \"").unwrap();
+    assert!(to.starts_with("http://localhost:3000\")"), "{to}");
+    // It is good for signing in, but nobody is signed in with it.
+    let mut framed = t.browser();
+    framed.dev_browser = Some(token.to_owned());
+    assert_eq!(framed.get("/v1/client").await.ok()["response"]["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn frame_has_nothing_for_what_is_no_origin_and_nothing_on_production() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    for origin in ["*", "null", "", "http://localhost:3000/", "https://a.com%22%2Balert(1)", "javascript:a"] {
+        let answer = browser.get(&format!("/v1/dev_browser/init?origin={origin}")).await;
+        answer.is_problem(400, "origin_invalid", "origin");
+    }
+    let plain = browser.get("/v1/dev_browser/init").await.ok();
+    assert_eq!(plain["object"], "dev_browser");
+    let mut browser = t.browser_at(&t.other);
+    browser.origin = None;
+    let refused = browser.get("/v1/dev_browser/init?origin=https%3A%2F%2Fevil.example").await;
+    refused.is_error(400, "url_based_session_syncing_disabled");
+}
+
+#[tokio::test]
 async fn the_token_of_a_client_changes_when_somebody_signs_in() {
     let t = TestServer::start().await;
     user(&t, "ann@example.com").await;

@@ -141,3 +141,18 @@ async fn what_a_handshake_left_is_good_for_a_minute_and_its_own_instance() {
     t.clock.advance_ms(61_000);
     assert_eq!(t.get(&payload).await.status, 404);
 }
+
+#[tokio::test]
+async fn what_an_earlier_handshake_left_in_the_url_is_replaced() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let left = "http://localhost:3000/page?__clerk_handshake=old&a=1&__clerk_handshake_nonce=old&__clerk_help=1&%5F_clerk_handshake=old#x";
+    for (format, name) in [("nonce", "__clerk_handshake_nonce"), ("token", "__clerk_handshake")] {
+        let path = format!("/v1/client/handshake?redirect_url={}&format={format}", escape(left));
+        let answer = browser.open(&path).await;
+        let location = answer.header("location");
+        let (back, value) = location.split_once(&format!("&{name}=")).unwrap();
+        assert_eq!(back, "http://localhost:3000/page?a=1");
+        assert!(!value.contains("old") && !value.contains('&') && value.ends_with("#x"), "{location}");
+    }
+}

@@ -208,3 +208,31 @@ async fn several_people_on_one_client_each_have_a_session() {
     let touched = browser.post(&format!("/v1/client/sessions/{ann}/touch"), json!({})).await.ok();
     assert_eq!(touched["client"]["last_active_session_id"], ann);
 }
+
+#[tokio::test]
+async fn sessions_that_are_over_are_not_listed_and_the_others_stay() {
+    let mut settings = latchkey_app::settings::Settings::default();
+    settings.session.single_session = false;
+    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    for way in ["end", "remove", "revoke"] {
+        let [ann, ben] = ["ann", "ben"].map(|name| format!("{name}-{way}@example.com"));
+        user(&t, &ann).await;
+        user(&t, &ben).await;
+        let mut browser = t.browser();
+        let kept = sign_in(&mut browser, &ann).await;
+        let over = sign_in(&mut browser, &ben).await;
+        match way {
+            "revoke" => t.post(&format!("/v1/sessions/{over}/revoke"), json!({})).await.ok(),
+            _ => browser.post(&format!("/v1/client/sessions/{over}/{way}"), json!({})).await.ok(),
+        };
+        let client = browser.get("/v1/client").await.ok()["response"].take();
+        assert_eq!(client["sessions"].as_array().unwrap().len(), 1, "{way}");
+        assert_eq!(client["sessions"][0]["id"], kept, "{way}");
+        // Scripts then take the first one listed.
+        assert_eq!(client["last_active_session_id"], Value::Null, "{way}");
+        browser
+            .post(&format!("/v1/client/sessions/{over}/touch"), json!({}))
+            .await
+            .is_error(401, "signed_out");
+    }
+}

@@ -4,8 +4,8 @@ use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 use super::passwords::{NEW, forgotten};
-use super::second_factors::{guarded, half, totp, trusting};
-use super::{EMAIL, PASSWORD, ada, begin, code, server, shown, step};
+use super::second_factors::{SECRET, guarded, half, totp, trusting};
+use super::{EMAIL, PASSWORD, ada, begin, code, identified, server, shown, step};
 
 const OWN: &str = "Third-horse-battery-44";
 
@@ -114,4 +114,92 @@ async fn whoever_may_not_sign_in_any_more_chooses_no_password() {
     begin(&mut browser, json!({"identifier": EMAIL, "password": PASSWORD}))
         .await
         .is_error(422, "form_identifier_not_found");
+}
+
+#[tokio::test]
+async fn second_factor_that_is_gone_is_not_asked_for() {
+    for all in ["mfa", "totp"] {
+        let t = TestServer::start().await;
+        let secret = json!({"email_address": [EMAIL], "password": PASSWORD, "totp_secret": SECRET});
+        let user = t.user(secret).await;
+        let mut browser = t.browser();
+        let id = half(&mut browser, "needs_second_factor").await;
+        t.delete(&format!("/v1/users/{}/{all}", user["id"].as_str().unwrap())).await.ok();
+        let read = browser.get(&format!("/v1/client/sign_ins/{id}")).await.ok();
+        assert_eq!(read["response"]["status"], "needs_first_factor");
+        assert_eq!(read["response"]["supported_second_factors"], Value::Null);
+        assert_eq!(read["response"]["first_factor_verification"], Value::Null);
+        assert_eq!(read["client"]["sign_in"], read["response"]);
+        // What was proven before there was nothing else to prove opens nothing by itself.
+        let tried = json!({"strategy": "totp", "code": totp(0)});
+        let refused = step(&mut browser, &id, "attempt_second_factor", tried).await;
+        refused.is_error(400, "client_state_invalid");
+        assert_eq!(refused.json["meta"]["client"]["sign_in"]["status"], "needs_first_factor");
+        let wrong = json!({"strategy": "password", "password": "not the password"});
+        step(&mut browser, &id, "attempt_first_factor", wrong).await.is_error(422, "form_password_incorrect");
+        let right = json!({"strategy": "password", "password": PASSWORD});
+        let done = shown(step(&mut browser, &id, "attempt_first_factor", right).await);
+        assert_eq!(done["status"], "complete");
+    }
+}
+
+#[tokio::test]
+async fn second_factor_that_is_left_is_still_asked_for() {
+    let t = TestServer::start().await;
+    let user = guarded(&t).await;
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    let mut browser = t.browser();
+    let id = half(&mut browser, "needs_second_factor").await;
+    t.delete(&format!("{path}/totp")).await.ok();
+    let read = shown(browser.get(&format!("/v1/client/sign_ins/{id}")).await);
+    assert_eq!(read["status"], "needs_second_factor");
+    let offered = read["supported_second_factors"].as_array().unwrap();
+    let offered: Vec<&Value> = offered.iter().map(|factor| &factor["strategy"]).collect();
+    assert_eq!(offered, ["phone_code", "backup_code"]);
+    let gone = json!({"strategy": "totp", "code": totp(0)});
+    step(&mut browser, &id, "attempt_second_factor", gone).await.is_error(400, "no_second_factors");
+    let again = json!({"strategy": "password", "password": PASSWORD});
+    let again = step(&mut browser, &id, "attempt_first_factor", again).await;
+    again.is_error(400, "verification_already_verified");
+    t.delete(&format!("{path}/backup_code")).await.ok();
+    let gone = json!({"strategy": "backup_code", "code": "backup-one"});
+    step(&mut browser, &id, "attempt_second_factor", gone).await.is_error(400, "no_second_factors");
+    step(&mut browser, &id, "prepare_second_factor", json!({"strategy": "phone_code"})).await.ok();
+    let right = json!({"strategy": "phone_code", "code": code(&t).await});
+    let done = shown(step(&mut browser, &id, "attempt_second_factor", right).await);
+    assert_eq!(done["status"], "complete");
+}
+
+#[tokio::test]
+async fn second_factor_that_came_meanwhile_is_asked_for_in_place_of_trust() {
+    let t = server(|settings| settings.sign_in.client_trust = true).await;
+    let user = ada(&t).await;
+    let mut browser = t.browser();
+    let id = half(&mut browser, "needs_client_trust").await;
+    step(&mut browser, &id, "prepare_second_factor", json!({"strategy": "email_code"})).await.ok();
+    let trusted = json!({"strategy": "email_code", "code": code(&t).await});
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    t.patch(&path, json!({"totp_secret": SECRET})).await.ok();
+    let read = shown(browser.get(&format!("/v1/client/sign_ins/{id}")).await);
+    assert_eq!(read["status"], "needs_second_factor");
+    step(&mut browser, &id, "attempt_second_factor", trusted).await.is_error(400, "no_second_factors");
+    let right = json!({"strategy": "totp", "code": totp(0)});
+    let done = shown(step(&mut browser, &id, "attempt_second_factor", right).await);
+    assert_eq!(done["status"], "complete");
+}
+
+#[tokio::test]
+async fn attempt_that_was_left_lying_is_gone_and_one_that_is_complete_is_not() {
+    let t = TestServer::start().await;
+    ada(&t).await;
+    let (mut browser, mut other) = (t.browser(), t.browser());
+    let open = identified(&mut browser, EMAIL).await;
+    let done = shown(begin(&mut other, json!({"identifier": EMAIL, "password": PASSWORD})).await);
+    t.clock.advance_ms(24 * 3600 * 1000);
+    browser.get(&format!("/v1/client/sign_ins/{open}")).await.is_error(404, "resource_not_found");
+    let fields = json!({"strategy": "password", "password": PASSWORD});
+    step(&mut browser, &open, "attempt_first_factor", fields).await.is_error(404, "resource_not_found");
+    let path = format!("/v1/client/sign_ins/{}", done["id"].as_str().unwrap());
+    assert_eq!(shown(other.get(&path).await)["status"], "complete");
+    browser.get(&path).await.is_error(404, "resource_not_found");
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{EMAIL, PASSWORD, PHONE, ada, begin, code, other_than, server, shown, step, strategies};
 
-const SECRET: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+pub(super) const SECRET: &str = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
 const SECONDS: i64 = 1_767_225_600;
 
 /// Somebody with an authenticator app, a number that is a second factor, and backup codes.
