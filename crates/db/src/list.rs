@@ -163,13 +163,16 @@ impl List {
             }
             let sample = tx.sample(index).await?;
             if !tx.is_sqlite() {
-                *rare = rarest(term, &sample, |trigram| is_word(trigram) && sample.is_rare(trigram));
+                let words = rarest(term, &sample, is_word);
+                if sample.are_few(&words) {
+                    *rare = words.iter().map(String::from_iter).collect();
+                }
                 continue;
             }
             // Each in quotes, so that nothing in it is an operator.
             let quoted: Vec<String> = rarest(term, &sample, |_| true)
                 .iter()
-                .map(|trigram| format!("\"{}\"", trigram.replace('"', "\"\"")))
+                .map(|trigram| format!("\"{}\"", String::from_iter(trigram).replace('"', "\"\"")))
                 .collect();
             let sql = format!("SELECT rowid FROM {0} WHERE {0} MATCH $1 LIMIT $2", index.index);
             let params = [quoted.join(" AND ").into(), (few + 1).into()];
@@ -266,13 +269,14 @@ fn push(sql: &mut String, params: &mut Vec<Value>, text: &str, values: &[Value])
 }
 
 /// The rarest trigrams of a term among those that are wanted.
-fn rarest(term: &str, sample: &Sample, is_wanted: impl Fn(&[char; TRIGRAM]) -> bool) -> Vec<String> {
+fn rarest(term: &str, sample: &Sample, is_wanted: impl Fn(&[char; TRIGRAM]) -> bool) -> Vec<[char; TRIGRAM]> {
     let start: String = term.chars().take(CHOSEN_FROM).collect();
     let mut ranked = trigrams(&start);
     ranked.retain(is_wanted);
     ranked.sort_unstable_by_key(|trigram| (sample.count(trigram), *trigram));
     ranked.dedup();
-    ranked.iter().take(LOOKED_UP).map(String::from_iter).collect()
+    ranked.truncate(LOOKED_UP);
+    ranked
 }
 
 /// Whether PostgreSQL has a trigram in its index: only those inside of words are, and what else is a letter to

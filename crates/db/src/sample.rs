@@ -11,15 +11,17 @@ use crate::list::{SearchIndex, TRIGRAM};
 
 /// Rows looked at: enough to tell a trigram in one row of a hundred from one in a thousand.
 const ROWS: i64 = 2000;
-/// Searches after which the size of the table is looked at again.
+/// Searches after which PostgreSQL is asked for the size of the table again.
 const SEARCHES: u64 = 16;
-/// PostgreSQL's pages; it takes samples by the page, a few rows each.
+/// PostgreSQL takes samples by the page, of a few rows each; short rows are more, up to a limit.
 const PAGE_BYTES: i64 = 8192;
 const PAGES: i64 = 500;
+const PAGE_ROWS: i64 = 60;
 /// Of a smaller sample nothing is said: the table is small, too.
-const TELLING: u32 = 500;
-/// A trigram is rare when no more than one row of so many has it.
-const RARE: u32 = 50;
+const TELLING: usize = 500;
+/// Rows are few when they are no more than one of so many, and no more than so many.
+const SHARE: usize = 50;
+const FEW: f64 = 10_000.0;
 
 /// The samples of a database, the newest of each index.
 #[derive(Default)]
@@ -29,11 +31,12 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
-    /// The sample of an index that was taken last, and whether to look if the table has outgrown it.
-    pub(crate) fn known(&self, index: &SearchIndex) -> (Arc<Sample>, bool) {
+    /// The sample of an index that was taken last, and whether to look if the table has outgrown it: always on
+    /// SQLite, where looking costs nothing.
+    pub(crate) fn known(&self, index: &SearchIndex, sqlite: bool) -> (Arc<Sample>, bool) {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).get(index).cloned();
         let is_due = self.searches.fetch_add(1, Ordering::Relaxed).is_multiple_of(SEARCHES);
-        (known.clone().unwrap_or_default(), is_due || known.is_none())
+        (known.clone().unwrap_or_default(), sqlite || is_due || known.is_none())
     }
 
     /// Keeps a new sample of an index.
@@ -42,13 +45,16 @@ impl Samples {
     }
 }
 
-/// A count of trigrams.
+/// Rows that were looked at, and the trigrams in them.
 #[derive(Default)]
 pub(crate) struct Sample {
     /// The size of the table when it was taken: the highest rowid on SQLite, bytes on PostgreSQL.
     size: i64,
-    rows: u32,
-    seen: HashMap<[char; TRIGRAM], u32>,
+    rows: usize,
+    /// How many rows of the table each of them stands for.
+    weight: f64,
+    /// Which of them have a trigram, in order.
+    seen: HashMap<[char; TRIGRAM], Vec<u16>>,
 }
 
 impl Sample {
@@ -75,33 +81,43 @@ impl Sample {
                  SELECT {text} FROM spread JOIN {table} ON {table}.rowid = spread.n"
             );
         }
-        let percent = (100.0 * (PAGES * PAGE_BYTES) as f64 / size.max(1) as f64).min(100.0);
-        format!("SELECT {text} FROM {table} TABLESAMPLE SYSTEM ({percent}) LIMIT {}", 2 * ROWS)
+        let percent = 100.0 * sampled(size);
+        format!("SELECT {text} FROM {table} TABLESAMPLE SYSTEM ({percent}) LIMIT {}", PAGES * PAGE_ROWS)
     }
 
-    /// Counts each trigram once for each text it is in.
-    pub(crate) fn of(texts: &[String], size: i64) -> Sample {
-        let mut seen = HashMap::new();
-        for text in texts {
-            let mut trigrams: Vec<[char; TRIGRAM]> = trigrams(text);
-            trigrams.sort_unstable();
-            trigrams.dedup();
-            for trigram in trigrams {
-                *seen.entry(trigram).or_default() += 1;
+    /// Notes the trigrams of texts that were read.
+    pub(crate) fn of(texts: &[String], size: i64, sqlite: bool) -> Sample {
+        let mut seen: HashMap<_, Vec<u16>> = HashMap::new();
+        for (row, text) in (0..).zip(texts) {
+            for trigram in trigrams(text) {
+                let rows = seen.entry(trigram).or_default();
+                if rows.last() != Some(&row) {
+                    rows.push(row);
+                }
             }
         }
-        Sample { size, rows: texts.len().try_into().unwrap_or(u32::MAX), seen }
+        let weight = if sqlite { (size / ROWS).max(1) as f64 } else { 1.0 / sampled(size) };
+        Sample { size, rows: texts.len(), weight, seen }
     }
 
     /// How many of the sampled rows have a trigram.
-    pub(crate) fn count(&self, trigram: &[char; TRIGRAM]) -> u32 {
-        self.seen.get(trigram).copied().unwrap_or_default()
+    pub(crate) fn count(&self, trigram: &[char; TRIGRAM]) -> usize {
+        self.seen.get(trigram).map_or(0, Vec::len)
     }
 
-    /// Whether so few rows have a trigram that finding them by it beats any other way.
-    pub(crate) fn is_rare(&self, trigram: &[char; TRIGRAM]) -> bool {
-        self.rows >= TELLING && self.count(trigram) <= self.rows / RARE
+    /// Whether so few rows have all of these trigrams that finding them by those beats any other way.
+    pub(crate) fn are_few(&self, trigrams: &[[char; TRIGRAM]]) -> bool {
+        let rows_of = |trigram| self.seen.get(trigram).map_or(&[][..], Vec::as_slice);
+        let Some((first, others)) = trigrams.split_first() else { return false };
+        let has_all = |row: &&u16| others.iter().all(|trigram| rows_of(trigram).binary_search(row).is_ok());
+        let both = rows_of(first).iter().filter(has_all).count();
+        self.rows >= TELLING && both <= self.rows / SHARE && both as f64 * self.weight <= FEW
     }
+}
+
+/// Which part of a table of so many bytes PostgreSQL looks at.
+fn sampled(size: i64) -> f64 {
+    ((PAGES * PAGE_BYTES) as f64 / size.max(1) as f64).min(1.0)
 }
 
 /// The trigrams of a text, in its order.
@@ -114,9 +130,13 @@ pub(crate) fn trigrams(text: &str) -> Vec<[char; TRIGRAM]> {
 mod tests {
     use super::*;
 
+    fn sample(texts: &[String], size: i64) -> Sample {
+        Sample::of(texts, size, true)
+    }
+
     #[test]
     fn trigrams_are_counted_once_for_each_text() {
-        let sample = Sample::of(&["aaaa".into(), "baaa".into(), "xy".into()], 3);
+        let sample = sample(&["aaaa".into(), "baaa".into(), "xy".into()], 3);
         assert_eq!(sample.count(&['a', 'a', 'a']), 2);
         assert_eq!(sample.count(&['b', 'a', 'a']), 1);
         assert_eq!(sample.count(&['x', 'y', 'z']), 0);
@@ -124,27 +144,41 @@ mod tests {
 
     #[test]
     fn a_sample_is_outgrown_when_the_table_doubles_or_halves() {
-        let sample = Sample::of(&[], 100);
+        let sample = sample(&[], 100);
         assert!(!sample.is_outgrown(100) && !sample.is_outgrown(200) && !sample.is_outgrown(50));
         assert!(sample.is_outgrown(201) && sample.is_outgrown(49));
     }
 
     #[test]
-    fn a_trigram_of_one_row_in_fifty_is_rare_and_a_small_sample_says_nothing() {
-        let texts: Vec<String> =
-            (0..1000).map(|n| format!("all {}", if n < 20 { "few" } else { "" })).collect();
-        let sample = Sample::of(&texts, 1000);
-        assert!(sample.is_rare(&['f', 'e', 'w']) && sample.is_rare(&['n', 'o', 't']));
-        assert!(!sample.is_rare(&['a', 'l', 'l']));
-        assert!(!Sample::of(&texts[..400], 400).is_rare(&['n', 'o', 't']));
+    fn few_have_trigrams_that_seldom_stand_together() {
+        let [all, few, odd]: [[char; TRIGRAM]; 3] = [['a', 'l', 'l'], ['f', 'e', 'w'], ['o', 'd', 'd']];
+        let text = |n: usize| {
+            format!("all {} {}", if n % 20 < 2 { "few" } else { "" }, if n % 20 == 1 { "odd" } else { "" })
+        };
+        let texts: Vec<String> = (0..1000).map(text).collect();
+        let sample = sample(&texts, 1000);
+        assert!(sample.are_few(&[['n', 'o', 't']]) && sample.are_few(&[all, ['n', 'o', 't']]));
+        assert!(!sample.are_few(&[all]) && !sample.are_few(&[few]) && !sample.are_few(&[few, odd]));
+        assert!(sample.are_few(&[odd, [' ', ' ', ' ']]));
+        assert!(!sample.are_few(&[]));
     }
 
     #[test]
-    fn the_size_is_looked_at_first_and_then_now_and_again() {
+    fn a_small_sample_or_a_large_table_says_nothing() {
+        const RARE: [char; TRIGRAM] = ['f', 'e', 'w'];
+        let texts: Vec<String> = (0..1000).map(|n| (if n < 20 { "few" } else { "" }).to_owned()).collect();
+        assert!(sample(&texts, 1000).are_few(&[RARE]));
+        assert!(!sample(&texts[..400], 400).are_few(&[RARE]));
+        assert!(!sample(&texts, 2_000_000).are_few(&[RARE]));
+    }
+
+    #[test]
+    fn postgresql_is_asked_for_the_size_first_and_then_now_and_again() {
         let index = SearchIndex { index: "i", table: "t", text: "t.x" };
         let samples = Samples::default();
-        assert!(samples.known(&index).1 && samples.known(&index).1);
+        assert!(samples.known(&index, false).1 && samples.known(&index, false).1);
         samples.keep(&index, Arc::default());
-        assert_eq!((0..32).filter(|_| samples.known(&index).1).count(), 2);
+        assert_eq!((0..32).filter(|_| samples.known(&index, false).1).count(), 2);
+        assert!((0..32).all(|_| samples.known(&index, true).1));
     }
 }

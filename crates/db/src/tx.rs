@@ -350,20 +350,20 @@ impl Tx {
     /// How common the trigrams of a search index are.
     pub(crate) async fn sample(&mut self, index: &SearchIndex) -> Result<Arc<Sample>> {
         let Some(samples) = self.samples.clone() else { return Ok(Arc::default()) };
-        let (known, is_due) = samples.known(index);
+        let sqlite = self.is_sqlite();
+        let (known, is_due) = samples.known(index, sqlite);
         if !is_due {
             return Ok(known);
         }
-        let sqlite = self.is_sqlite();
         let sizes = self.query(Sample::size_of(index, sqlite), &[], |row| row.int(0)).await?;
         let size = sizes.first().copied().unwrap_or_default();
         if !known.is_outgrown(size) {
             return Ok(known);
         }
-        // Its text is another one each time: prepared, it would only take the place of others.
+        // Its text is another one each time: prepared by PostgreSQL, it would only take the place of others.
         let texts =
             self.query_planned(Sample::statement(index, size, sqlite), &[], |row| row.text(0)).await?;
-        let fresh = Arc::new(Sample::of(&texts, size));
+        let fresh = Arc::new(Sample::of(&texts, size, sqlite));
         samples.keep(index, fresh.clone());
         Ok(fresh)
     }

@@ -46,6 +46,18 @@ async fn pages_of_many_hits_are_in_order() {
     assert_eq!(page(&db, " 77 ", "id", Paging { limit: 5, offset: 0 }).await, ["00077"]);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rare_term_may_have_any_character_in_it() {
+    let db = Fresh::with(TEXTS).await;
+    let mut rows = alike(2000);
+    let odd = ["q\\7z w", "j_k%vv", "x7\"y'", "kÿz7q", "日本7qx", "a.b-7@q"];
+    rows.extend(odd.iter().zip(9000..).map(|(text, n)| (format!("{n}"), format!("common {text}"), None)));
+    replace(&db, &rows).await;
+    for term in odd.iter().flat_map(|text| [*text, &text[text.len() - 3..], "7qx", "q\\7", "nothing7q"]) {
+        check(&db, &rows, term).await;
+    }
+}
+
 #[test]
 fn random_terms_find_exactly_their_rows_among_many() {
     let runtime = runtime();

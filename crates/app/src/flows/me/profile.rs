@@ -86,6 +86,7 @@ async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
     let (act, target, id) = (person.visitor.act(cx), target(person), person.user.id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {
+            // Nothing of this ends sessions, whose clients would have to be locked before.
             let before = target.lock(tx, &act).await?;
             rules::check_update(&before, &input, &act.settings)?;
             update::write(tx, act, id, input, metadata, Change::default()).await
@@ -126,13 +127,13 @@ async fn merge_metadata(cx: Cx, person: Person, Form(input): Form<UpdateMetadata
     show(&cx, &person, outcome).await
 }
 
-async fn delete(cx: Cx, mut person: Person) -> Response {
-    let outcome = delete_me(&cx, &mut person).await;
+async fn delete(cx: Cx, person: Person) -> Response {
+    let outcome = delete_me(&cx, &person).await;
     let gone = deleted("user", &person.user.id);
     cx.answer(&person.visitor, outcome.map(|()| gone)).await
 }
 
-async fn delete_me(cx: &Cx, person: &mut Person) -> Result<()> {
+async fn delete_me(cx: &Cx, person: &Person) -> Result<()> {
     if !rules::may_delete(&person.user, &person.visitor.site.settings) {
         return Err(Error::new(Code::UserDeleteSelfNotEnabled));
     }

@@ -54,7 +54,7 @@ pub fn routes(api: &mut Api<AppState>) {
     .summary("Prove a first factor")
     .form::<AttemptFirstFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403]);
+    .errors(&[403, 409]);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/prepare_second_factor",
         "prepareSignInFactorTwo",
@@ -72,12 +72,12 @@ pub fn routes(api: &mut Api<AppState>) {
     .summary("Prove a second factor")
     .form::<AttemptSecondFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403]);
+    .errors(&[403, 409]);
     api.post("/v1/client/sign_ins/{sign_in_id}/reset_password", "resetPassword", reset_password)
         .summary("Choose a new password")
         .form::<ResetPassword>()
         .returns::<Wrapped<'_>>()
-        .errors(&[403]);
+        .errors(&[403, 409]);
 }
 
 async fn create(cx: Cx, visitor: Visitor, Form(input): Form<CreateSignIn>) -> Response {

@@ -12,14 +12,20 @@ use crate::resources::challenges::model::Challenge;
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::rules::Entry;
 use crate::resources::sign_ins::model::{Claim, Named};
-use crate::resources::sign_ins::store;
+use crate::resources::sign_ins::{rules as attempts, store};
 use crate::resources::tickets;
 use crate::resources::users::model::{Strategy, User};
+use crate::resources::users::store as users;
 
 /// Tries a ticket as the first factor of an attempt that is under way.
 pub async fn attempt_first(tx: &mut Tx, stage: Stage, id: SignInId, ticket: Secret) -> Result<Attempt> {
-    // The user is whoever the ticket is for; they are locked with it.
-    let attempt = attempt::lock_alone(tx, &stage, &id).await?;
+    let mut attempt = attempt::lock_alone(tx, &stage, &id).await?;
+    // Not locked: the user is whoever the ticket is for, and they are locked with it.
+    if let Some(claimed) = attempt.sign_in.user()
+        && let Some(user) = users::find(tx, &stage.act.instance, claimed).await?
+    {
+        attempt.sign_in = attempts::due(attempt.sign_in, &user, stage.settings());
+    }
     rules::expects_ticket(&attempt.sign_in, stage.act.now)?;
     let present = finish::present(tx, &stage, &attempt.client).await?;
     let attempt = redeem(tx, &stage, attempt, &ticket, &present).await?;

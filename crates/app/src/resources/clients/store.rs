@@ -49,7 +49,8 @@ pub async fn lock_of_users(
     also: Option<&ClientId>,
     now: Time,
 ) -> Result<Vec<Client>> {
-    const SIGNED_IN: &str = "id = ? OR id IN (SELECT client_id FROM sessions WHERE instance_id = ? \
+    // Not `OR`: PostgreSQL would look at every client of the tenant.
+    const SIGNED_IN: &str = "id IN (SELECT ? UNION ALL SELECT client_id FROM sessions WHERE instance_id = ? \
          AND status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ? AND user_id IN";
     let users: Vec<Value> = users.iter().map(|&id| id.into()).collect();
     if users.is_empty() {

@@ -144,7 +144,9 @@ async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: Status) -> 
     });
     let outcome = match finished.await {
         Ok((client, id)) => {
-            client.into_iter().for_each(|client| visitor.becomes(client, None));
+            if let Some(client) = client {
+                visitor.becomes(client, None);
+            }
             find(&cx, &visitor, &id).await
         }
         Err(error) => Err(error),

@@ -144,8 +144,8 @@ impl SignIn {
         self.claim.as_ref().and_then(|claim| claim.identification.as_ref())
     }
 
-    /// Whether it was left lying too long.
+    /// Whether its time is over.
     pub fn is_over(&self, now: Time) -> bool {
-        self.step != Step::Complete && self.abandon_at <= now
+        self.abandon_at <= now
     }
 }

@@ -52,11 +52,12 @@ pub fn always_shown(pieces: &[Piece<'_>]) -> BTreeSet<String> {
             Piece::Text(_) => (),
             Piece::Value { path, .. } => here(&mut open, &mut outside).extend([path.clone()]),
             Piece::If(condition) => open.push(Block::new(Some(condition))),
-            Piece::ElseIf(_) => open.iter_mut().rev().take(1).for_each(Block::end_branch),
-            Piece::Else => open.iter_mut().rev().take(1).for_each(|block| {
-                block.end_branch();
-                block.has_else = true;
-            }),
+            Piece::ElseIf(_) | Piece::Else => {
+                if let Some(block) = open.last_mut() {
+                    block.end_branch();
+                    block.has_else |= matches!(piece, Piece::Else);
+                }
+            }
             Piece::End => {
                 let certain = open.pop().map(Block::certain).unwrap_or_default();
                 here(&mut open, &mut outside).extend(certain);
