@@ -5,7 +5,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build the server and start it on http://127.0.0.1:3400, with its data in ./data
-	@echo "Building the server. The first time takes some minutes."
+	@echo "Building the server. The first time takes five to fifteen minutes."
 	@cargo build --release --bin latchkey
 	@./target/release/latchkey serve
 

@@ -180,6 +180,18 @@ impl Db {
         }
     }
 
+    /// Puts everything into one place, for those who copy the data of a server that has stopped: on SQLite what
+    /// is in the log comes into the file.
+    pub async fn fold(&self) -> Result<(), DbError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                let sqlite = sqlite.clone();
+                tokio::task::spawn_blocking(move || sqlite.fold()).await.map_err(DbError::failed)?
+            }
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Brings the schema up to date; safe when several nodes start together. Returns what was applied.
     pub async fn migrate(&self, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
         self.write(move |tx| Box::pin(migrate::run(tx, migrations))).await

@@ -22,6 +22,8 @@ use crate::value::Value;
 
 /// How long to wait for another process that writes to the file.
 const BUSY: Duration = Duration::from_secs(10);
+/// How long a server that stops waits for others that still read.
+const FOLDING: Duration = Duration::from_secs(2);
 /// Idle read connections kept open.
 const KEPT_READERS: usize = 8;
 /// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
@@ -113,6 +115,14 @@ impl Sqlite {
     /// A place among the long reads; waits for one.
     pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
         self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
+    }
+
+    /// Copies the log into the file and empties it.
+    pub(crate) fn fold(&self) -> Result<()> {
+        let connection = Connection::open(&self.path)?;
+        connection.busy_timeout(FOLDING)?;
+        connection.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
+        Ok(())
     }
 
     /// Hands a transaction to the writer; waits while its queue is full.

@@ -32,7 +32,7 @@ Exit codes: 0 it worked, 1 it failed, 2 the command line or the configuration mu
 pub(crate) fn command() -> Command {
     Command::new("latchkey")
         .version(env!("CARGO_PKG_VERSION"))
-        .about("A self-hosted identity server that Clerk's backend SDKs can talk to")
+        .about("A self-hosted identity server that Clerk's SDKs can talk to")
         .after_help("`latchkey --help` shows all settings and examples.")
         .after_long_help(EXAMPLES)
         .subcommand_required(true)
@@ -136,9 +136,14 @@ fn settings() -> Command {
         .disable_help_subcommand(true)
         .subcommand(
             Command::new("get")
-                .about("Show the settings, or those below a path")
-                .long_about("Show the settings, or those below a path, and the defaults of what was changed.")
-                .arg(Arg::new("path").value_name("PATH").help("Such as session, or session.lifetime_seconds"))
+                .about("Show the settings, or those below paths")
+                .long_about("Show the settings, or those below paths, and the defaults of what was changed.")
+                .arg(
+                    Arg::new("path")
+                        .value_name("PATH")
+                        .num_args(0..)
+                        .help("Such as session, or session.lifetime_seconds"),
+                )
                 .arg(instance_flag())
                 .arg(json_flag()),
         )

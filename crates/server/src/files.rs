@@ -1,9 +1,11 @@
-//! The files in the data directory that are secrets: the master key and the development key.
+//! The files in the data directory that are ours: the master key and the development key, and what says that a
+//! server uses a database.
 //!
-//! Both are readable by their owner only, and appear under their names complete or not at all: a
+//! The keys are readable by their owner only, and appear under their names complete or not at all: a
 //! master key that was half written, or replaced by a second process, would make data unreadable.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -98,6 +100,60 @@ pub(crate) fn forget_development_key(dir: &Path) -> io::Result<()> {
     fs::remove_file(dir.join(DEVELOPMENT_KEY))
 }
 
+/// A SQLite database that this server uses and no other, until this is dropped or the process ends.
+pub(crate) struct Claim(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
+
+impl Claim {
+    /// Claims a database. Two servers on one file would not know of each other's events, limits and addresses.
+    pub(crate) fn new(database: &Path) -> Result<Claim, Failure> {
+        let mut name = OsString::from(database);
+        name.push(".lock");
+        let path = PathBuf::from(name);
+        let failed = |error: io::Error| {
+            Failure::new(
+                format!("The file {} cannot be written: {error}.", path.display()),
+                "Make its directory writable for the user that runs latchkey.",
+            )
+        };
+        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            make_data_dir(folder)?;
+        }
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(failed)?;
+        match file.try_lock() {
+            Ok(()) => (),
+            Err(TryLockError::WouldBlock) => return Err(taken(database, &path)),
+            // Some file systems know no locks; there the operator has to take care.
+            Err(TryLockError::Error(error)) => {
+                tracing::warn!(
+                    "{} cannot be locked: {error}; see that no other server uses it",
+                    path.display()
+                );
+            }
+        }
+        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
+        Ok(Claim(file))
+    }
+}
+
+fn taken(database: &Path, lock: &Path) -> Failure {
+    let holder = fs::read_to_string(lock).unwrap_or_default();
+    let process = match holder.trim() {
+        "" => String::new(),
+        id => format!(" (process {id})"),
+    };
+    Failure::new(
+        format!("Another server{process} uses {}.", database.display()),
+        "Stop it, or give this one data of its own with --data-dir or LATCHKEY_DATA_DIR. Several servers can share \
+         a PostgreSQL database.",
+    )
+}
+
 fn context(instance: &InstanceId) -> String {
     format!("dev_key:{instance}")
 }
@@ -138,6 +194,18 @@ mod tests {
         assert!(find_master_key(dir.path()).is_err());
         assert!(make_master_key(dir.path()).is_err());
         assert_eq!(fs::read_to_string(dir.path().join(MASTER_KEY)).unwrap(), "half");
+    }
+
+    #[test]
+    fn a_database_is_used_by_one_server_at_a_time() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("deep/latchkey.db");
+        let claim = Claim::new(&path).unwrap();
+        let refusal = Claim::new(&path).err().unwrap().message;
+        assert!(refusal.contains(&format!("(process {})", std::process::id())), "{refusal}");
+        assert!(Claim::new(&dir.path().join("other.db")).is_ok());
+        drop(claim);
+        assert!(Claim::new(&path).is_ok());
     }
 
     #[test]

@@ -444,10 +444,29 @@ fn sigterm_finishes_the_running_request_and_loses_nothing() {
     assert_eq!(status(&answer), 200, "{answer}");
     let log = std::fs::read_to_string(home.path("server.log")).unwrap();
     assert_eq!(server.wait().code(), Some(0), "{log}");
+    // Whoever copies the file alone now has all of it.
+    let left = std::fs::metadata(home.path("data/latchkey.db-wal")).map_or(0, |file| file.len());
+    assert_eq!(left, 0);
 
     let again = home.serve();
     let id = answer.split("\"id\":\"user_").nth(1).and_then(|rest| rest.get(..27)).unwrap();
     assert_eq!(again.status(&format!("/v1/users/user_{id}"), &key), 200);
+}
+
+#[test]
+fn a_second_server_on_the_same_file_is_refused_and_changes_nothing() {
+    let home = Home::new();
+    let server = home.serve();
+    let key = server.announced("publishable key").to_owned();
+    let second = home.run(&["serve", "--listen", "127.0.0.1:0", "--frontend-listen", "127.0.0.1:0"]);
+    let said = text(&second.stderr);
+    assert_eq!(second.status.code(), Some(1), "{said}");
+    assert!(said.contains("Another server (process ") && said.contains("--data-dir"), "{said}");
+    let (keys, _) = home.json(&["keys", "--json"]);
+    assert_eq!(keys["publishable_key"], key);
+    // A server that was killed leaves nothing that keeps the next one out.
+    drop(server);
+    home.serve().stop();
 }
 
 #[test]

@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::files::Claim;
 use crate::provision::{self, Storage};
 use crate::{files, http, show};
 
@@ -44,6 +45,10 @@ async fn serve(config: Config) -> Result<(), Failure> {
     let address = backend.local_addr().unwrap_or(config.listen);
     let frontend_address = frontend.local_addr().unwrap_or(config.frontend_listen);
     let stop = http::stop_signal()?;
+    let _claim = match &config.database {
+        Location::Sqlite(path) => Some(Claim::new(path)?),
+        Location::Postgres(_) => None,
+    };
     let mut storage = Storage::open(&config).await?;
     storage.make_first(&config).await?;
     storage.follow_listener(&config).await?;
@@ -63,6 +68,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         events_at_once: EVENTS_AT_ONCE,
     };
     let jobs = jobs::start(&parts)?;
+    let all = parts.db.clone();
     let jobs::Parts { db, clock, rng, master, bell, outbound, counts, .. } = parts;
     let routers = latchkey_app::routers(Parts {
         db,
@@ -82,6 +88,9 @@ async fn serve(config: Config) -> Result<(), Failure> {
     });
     http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
     jobs.stop().await;
+    if let Err(error) = all.fold().await {
+        tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");
+    }
     Ok(())
 }
 

@@ -18,22 +18,19 @@ use crate::failure::Failure;
 use crate::provision::Storage;
 use crate::show;
 
-/// Shows the settings, or those below a path.
+/// Shows the settings, or those below paths.
 pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
-    let path = line.get_one::<String>("path").map(String::as_str);
-    let found = match path {
-        Some(path) => edit::below(&instance.settings, path)?,
-        None => edit::flat(&instance.settings)?,
+    let paths: Vec<&String> = line.get_many::<String>("path").into_iter().flatten().collect();
+    let found = match paths.is_empty() {
+        true => edit::flat(&instance.settings)?,
+        false => below(&instance.settings, &paths)?,
     };
-    if found.is_empty() {
-        let path = path.unwrap_or_default();
-        return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
-    }
-    match (found.as_slice(), line.get_flag("json")) {
-        (_, true) => show::json(&nested(&found, path.unwrap_or_default())),
-        ([(leaf, value)], _) if path == Some(leaf) => show::json(value),
+    match (paths.as_slice(), found.as_slice(), line.get_flag("json")) {
+        ([path], _, true) => show::json(&nested(&found, path)),
+        (_, _, true) => show::json(&nested(&found, "")),
+        ([path], [(leaf, value)], _) if *path == leaf => show::json(value),
         _ => show::result(&listed(&found)?),
     }
     Ok(())
@@ -51,18 +48,25 @@ pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failur
 
 /// Gives settings their defaults again, in one transaction.
 pub(crate) async fn reset(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let (mut changes, defaults) = (Vec::new(), Settings::default());
-    for path in line.get_many::<String>("path").into_iter().flatten() {
-        let found = edit::below(&defaults, path)?;
-        if found.is_empty() {
-            return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
-        }
-        changes.extend(found);
-    }
+    let paths: Vec<&String> = line.get_many::<String>("path").into_iter().flatten().collect();
+    let changes = below(&Settings::default(), &paths)?;
     let storage = Storage::existing(config).await?;
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let id = instances::select(&storage, wanted)?.id.clone();
     change(&storage, id, changes).await
+}
+
+/// The settings below paths. There must be some below each.
+fn below(settings: &Settings, paths: &[&String]) -> Result<Vec<(String, Value)>, Failure> {
+    let mut all = Vec::new();
+    for path in paths {
+        let found = edit::below(settings, path)?;
+        if found.is_empty() {
+            return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
+        }
+        all.extend(found);
+    }
+    Ok(all)
 }
 
 /// Makes changes, all or none, and shows what they changed.

@@ -122,14 +122,17 @@ impl Desk<'_> {
             })
             .await
             .map_err(refused)?;
-        show::note(&format!("events from now on go to {}, signed with", endpoint.url));
-        show::note(&format!("  {}", signing.first().map_or("", |it| it.secret.expose())));
-        self.print(&endpoint).await
+        show::note(&format!("events from now on go to {}", endpoint.url));
+        let secret = signing.first().map_or("", |it| it.secret.expose());
+        if self.is_json() {
+            show::note(&format!("signed with {secret}"));
+        }
+        self.print(&endpoint, Some(secret)).await
     }
 
     async fn show(&self) -> Result<(), Failure> {
         let endpoint = self.endpoint().await?;
-        self.print(&endpoint).await
+        self.print(&endpoint, None).await
     }
 
     async fn update(&self, input: UpdateWebhookEndpoint) -> Result<(), Failure> {
@@ -139,7 +142,7 @@ impl Desk<'_> {
             Box::pin(async move { endpoints::update(tx, &instance, &id, input, now).await })
         });
         let endpoint = work.await.map_err(refused)?;
-        self.print(&endpoint).await
+        self.print(&endpoint, None).await
     }
 
     /// What `update` is asked to change.
@@ -229,24 +232,28 @@ impl Desk<'_> {
         Ok(())
     }
 
-    async fn print(&self, endpoint: &Endpoint) -> Result<(), Failure> {
+    async fn print(&self, endpoint: &Endpoint, secret: Option<&str>) -> Result<(), Failure> {
         let health = endpoints::health(&mut self.storage.db.read().await?, endpoint).await?;
         if self.is_json() {
             show::json(&view::endpoint(endpoint, &health));
             return Ok(());
         }
         let failing = endpoint.failing_since.map_or_else(|| "-".to_owned(), rfc3339);
-        show::result(&show::aligned(&[
-            ("id", endpoint.id.as_str()),
-            ("url", &endpoint.url),
-            ("description", &endpoint.description),
-            ("events", &kinds(endpoint, usize::MAX)),
+        let (events, waiting, recent) =
+            (kinds(endpoint, usize::MAX), waiting(&health), health.recent.join(" "));
+        let created = rfc3339(endpoint.created_at);
+        let mut rows = vec![("id", endpoint.id.as_str()), ("url", &endpoint.url)];
+        rows.extend(secret.map(|secret| ("secret", secret)));
+        rows.extend([
+            ("description", endpoint.description.as_str()),
+            ("events", &events),
             ("state", state(endpoint)),
             ("failing since", &failing),
-            ("waiting", &waiting(&health)),
-            ("recent", &health.recent.join(" ")),
-            ("created", &rfc3339(endpoint.created_at)),
-        ]));
+            ("waiting", &waiting),
+            ("recent", &recent),
+            ("created", &created),
+        ]);
+        show::result(&show::aligned(&rows));
         Ok(())
     }
 

@@ -90,7 +90,9 @@ fn secrets_are_shown_and_rotated() {
     refused(&home, &["rotate", id, "--overlap", "soon"], "is not a time");
     refused(&home, &["rotate", id, "--overlap", "8d"], "7d");
     let plain = home.run(&["webhooks", "create", "http://localhost:2/"]);
-    assert!(text(&plain.stderr).contains("whsec_"), "the secret of a new endpoint is told");
+    assert!(text(&plain.stdout).contains("  secret         whsec_"), "{}", text(&plain.stdout));
+    let json = home.run(&["webhooks", "create", "http://localhost:3/", "--json"]);
+    assert!(text(&json.stderr).contains("signed with whsec_"), "{}", text(&json.stderr));
 }
 
 #[test]

@@ -200,7 +200,7 @@ fn kinds_problem(kinds: &[String]) -> Option<Problem> {
 fn unknown_kind(name: &str, param: &str) -> Problem {
     let shown: String = name.chars().take(64).collect();
     Problem::of(Code::FormParamValueInvalid, param).saying(format!(
-        "There are no events of the type {shown:?}; `GET /v1/webhooks/event_types` lists them."
+        "There are no events of the type {shown:?}; `GET /v1/webhooks/event_types` and `latchkey webhooks events` list them."
     ))
 }
 
