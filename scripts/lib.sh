@@ -30,9 +30,16 @@ run() {
 
 on_exit() {
   local code=$?
-  trap - INT TERM EXIT
+  # Whoever ends a whole session sends more than one signal; none of them may keep us from cleaning up.
+  trap '' INT TERM
+  trap - EXIT
   if [[ -n $child ]]; then
     kill -TERM -- "-$child" 2>/dev/null || true
+    for _ in {1..150}; do
+      kill -0 -- "-$child" 2>/dev/null || break
+      sleep 0.2
+    done
+    kill -KILL -- "-$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
   fi
   cleanup
