@@ -121,8 +121,12 @@ impl Sqlite {
     pub(crate) fn fold(&self) -> Result<()> {
         let connection = Connection::open(&self.path)?;
         connection.busy_timeout(FOLDING)?;
-        connection.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |_| Ok(()))?;
-        Ok(())
+        let is_busy: bool =
+            connection.pragma_update_and_check(None, "wal_checkpoint", "TRUNCATE", |row| row.get(0))?;
+        match is_busy {
+            true => Err(DbError::unavailable("others still read the database")),
+            false => Ok(()),
+        }
     }
 
     /// Hands a transaction to the writer; waits while its queue is full.

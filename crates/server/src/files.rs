@@ -100,45 +100,34 @@ pub(crate) fn forget_development_key(dir: &Path) -> io::Result<()> {
     fs::remove_file(dir.join(DEVELOPMENT_KEY))
 }
 
-/// A SQLite database that this server uses and no other, until this is dropped or the process ends.
-pub(crate) struct Claim(#[expect(dead_code, reason = "the lock lasts as long as the file is open")] File);
-
-impl Claim {
-    /// Claims a database. Two servers on one file would not know of each other's events, limits and addresses.
-    pub(crate) fn new(database: &Path) -> Result<Claim, Failure> {
-        let mut name = OsString::from(database);
-        name.push(".lock");
-        let path = PathBuf::from(name);
-        let failed = |error: io::Error| {
-            Failure::new(
-                format!("The file {} cannot be written: {error}.", path.display()),
-                "Make its directory writable for the user that runs latchkey.",
-            )
-        };
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            make_data_dir(folder)?;
-        }
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed)?;
-        match file.try_lock() {
-            Ok(()) => (),
-            Err(TryLockError::WouldBlock) => return Err(taken(database, &path)),
-            // Some file systems know no locks; there the operator has to take care.
-            Err(TryLockError::Error(error)) => {
-                tracing::warn!(
-                    "{} cannot be locked: {error}; see that no other server uses it",
-                    path.display()
-                );
-            }
-        }
-        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
-        Ok(Claim(file))
+/// Claims a SQLite database for this server, as long as the file that is returned stays open. Two servers on one
+/// would not know of each other's events, limits and addresses.
+pub(crate) fn claim(database: &Path) -> Result<File, Failure> {
+    let mut name = OsString::from(database);
+    name.push(".lock");
+    let path = PathBuf::from(name);
+    let failed = |error: io::Error| {
+        Failure::new(
+            format!("The file {} cannot be written: {error}.", path.display()),
+            "Make its directory writable for the user that runs latchkey.",
+        )
+    };
+    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        make_data_dir(folder)?;
     }
+    let mut options = OpenOptions::new();
+    let mut file =
+        options.create(true).truncate(false).write(true).mode(0o600).open(&path).map_err(failed)?;
+    match file.try_lock() {
+        Ok(()) => (),
+        Err(TryLockError::WouldBlock) => return Err(taken(database, &path)),
+        // Some file systems know no locks; there the operator has to take care.
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!("{} cannot be locked: {error}; see that no other server uses it", path.display());
+        }
+    }
+    file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(failed)?;
+    Ok(file)
 }
 
 fn taken(database: &Path, lock: &Path) -> Failure {
@@ -200,12 +189,12 @@ mod tests {
     fn a_database_is_used_by_one_server_at_a_time() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("deep/latchkey.db");
-        let claim = Claim::new(&path).unwrap();
-        let refusal = Claim::new(&path).err().unwrap().message;
+        let claimed = claim(&path).unwrap();
+        let refusal = claim(&path).unwrap_err().message;
         assert!(refusal.contains(&format!("(process {})", std::process::id())), "{refusal}");
-        assert!(Claim::new(&dir.path().join("other.db")).is_ok());
-        drop(claim);
-        assert!(Claim::new(&path).is_ok());
+        assert!(claim(&dir.path().join("other.db")).is_ok());
+        drop(claimed);
+        assert!(claim(&path).is_ok());
     }
 
     #[test]

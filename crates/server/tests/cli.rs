@@ -261,6 +261,8 @@ fn settings_are_changed_while_the_server_runs() {
     assert_eq!(create(), 200);
     assert_eq!(get("lockout.max_attempts"), 100);
     assert_eq!(text(&home.run(&["settings", "get", "username.min_length"]).stdout).trim(), "2");
+    let several = home.json(&["settings", "get", "--json", "username.min_length", "sign_up.mode"]).0;
+    assert_eq!(several, json!({"username": {"min_length": 2}, "sign_up": {"mode": "public"}}));
     let again = home.run(&["settings", "set", "username.min_length=2"]);
     assert!(again.status.success() && text(&again.stderr).contains("nothing was changed"));
 

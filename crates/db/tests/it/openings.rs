@@ -44,6 +44,17 @@ async fn what_was_written_is_there_when_the_database_is_opened_again() {
 }
 
 #[tokio::test]
+async fn on_sqlite_folding_leaves_nothing_outside_of_the_file() {
+    let db = Fresh::with(ITEMS).await;
+    let Location::Sqlite(path) = &db.location else { return };
+    run(&db, INSERT, item("a", "x", 1)).await.unwrap();
+    let log = || std::fs::metadata(path.with_extension("db-wal")).unwrap().len();
+    assert!(log() > 0);
+    db.fold().await.unwrap();
+    assert_eq!((log(), items(&db).await), (0, 1));
+}
+
+#[tokio::test]
 async fn a_database_that_is_out_of_reach_is_an_error() {
     let location = match on_sqlite() {
         true => Location::Sqlite("/dev/null/latchkey.db".into()),

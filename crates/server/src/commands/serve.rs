@@ -21,7 +21,6 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::files::Claim;
 use crate::provision::{self, Storage};
 use crate::{files, http, show};
 
@@ -46,7 +45,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
     let frontend_address = frontend.local_addr().unwrap_or(config.frontend_listen);
     let stop = http::stop_signal()?;
     let _claim = match &config.database {
-        Location::Sqlite(path) => Some(Claim::new(path)?),
+        Location::Sqlite(path) => Some(files::claim(path)?),
         Location::Postgres(_) => None,
     };
     let mut storage = Storage::open(&config).await?;
@@ -68,7 +67,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         events_at_once: EVENTS_AT_ONCE,
     };
     let jobs = jobs::start(&parts)?;
-    let all = parts.db.clone();
+    let database = parts.db.clone();
     let jobs::Parts { db, clock, rng, master, bell, outbound, counts, .. } = parts;
     let routers = latchkey_app::routers(Parts {
         db,
@@ -88,7 +87,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
     });
     http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
     jobs.stop().await;
-    if let Err(error) = all.fold().await {
+    if let Err(error) = database.fold().await {
         tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");
     }
     Ok(())

@@ -64,8 +64,8 @@ pub struct Portal {
     pub home_url: String,
     /// Whether the instance is for development: then the page explains what is wrong with a set-up.
     pub is_development: bool,
-    /// Where the messages of a development instance are read; may be empty.
-    pub inbox_url: String,
+    /// Where the messages of a development instance are read.
+    pub inbox_url: Option<String>,
     /// Origins besides its own to which clerk-js may send people who are done. `*` stands for any text.
     pub redirect_origins: Vec<String>,
     /// Where the pictures of users are, when that is not the Frontend API itself; may be empty.

@@ -89,7 +89,7 @@ fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
         application_name: display.name().to_owned(),
         home_url: display.home_url.clone().unwrap_or_default(),
         is_development: site.is_development(),
-        inbox_url: format!("{}/dev/inbox", cx.app.api_url),
+        inbox_url: site.is_development().then(|| format!("{}/dev/inbox", cx.app.api_url)),
         redirect_origins: match site.is_development() {
             true => rules::origins_in_development(&site.base_url, &others),
             false => rules::origins_in_production(&site.frontend_api, &others),

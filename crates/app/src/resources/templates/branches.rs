@@ -21,8 +21,8 @@ struct Block {
 }
 
 impl Block {
-    fn new(condition: Option<&str>) -> Block {
-        let first = condition.map(str::to_owned);
+    fn new(condition: &str) -> Block {
+        let first = Some(condition.to_owned());
         Block { so_far: None, branch: Shown::new(), first, itself: None, has_else: false }
     }
 
@@ -51,7 +51,7 @@ pub fn always_shown(pieces: &[Piece<'_>]) -> BTreeSet<String> {
         match piece {
             Piece::Text(_) => (),
             Piece::Value { path, .. } => here(&mut open, &mut outside).extend([path.clone()]),
-            Piece::If(condition) => open.push(Block::new(Some(condition))),
+            Piece::If(condition) => open.push(Block::new(condition)),
             Piece::ElseIf(_) | Piece::Else => {
                 if let Some(block) = open.last_mut() {
                     block.end_branch();
