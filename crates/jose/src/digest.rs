@@ -17,7 +17,24 @@ pub fn sha1(data: &[u8]) -> [u8; 20] {
 
 /// HMAC with SHA-256, for new uses.
 pub fn hmac_sha256(key: &[u8], data: &[u8]) -> [u8; 32] {
-    array(hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), data).as_ref())
+    HmacSha256::new(key).of(&[data])
+}
+
+/// A key for HMACs with SHA-256 that is used more than once.
+pub struct HmacSha256(hmac::Key);
+
+impl HmacSha256 {
+    /// Prepares a key.
+    pub fn new(key: &[u8]) -> HmacSha256 {
+        HmacSha256(hmac::Key::new(hmac::HMAC_SHA256, key))
+    }
+
+    /// The HMAC of texts that follow each other.
+    pub fn of(&self, parts: &[&[u8]]) -> [u8; 32] {
+        let mut context = hmac::Context::with_key(&self.0);
+        parts.iter().for_each(|part| context.update(part));
+        array(context.sign().as_ref())
+    }
 }
 
 /// HMAC with SHA-1, because authenticator apps know nothing else.
@@ -72,6 +89,8 @@ mod tests {
             "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"
         );
         assert_ne!(hmac_sha256(b"", b""), hmac_sha256(b"x", b""));
+        let (key, parts) = (HmacSha256::new(b"Jefe"), [&data[..4], b"", &data[4..]]);
+        assert_eq!([key.of(&parts), key.of(&parts)], [hmac_sha256(b"Jefe", data); 2]);
     }
 
     #[test]

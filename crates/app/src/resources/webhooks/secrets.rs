@@ -9,7 +9,7 @@ use latchkey_base::kinds::WebhookEndpointId;
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, Time};
-use latchkey_jose::digest::{constant_time_eq, hmac_sha256};
+use latchkey_jose::digest::{HmacSha256, constant_time_eq};
 use latchkey_jose::seal::MasterKey;
 use serde_json::{Value, json};
 
@@ -82,17 +82,28 @@ pub fn rotate(
     }
 }
 
-/// The value of the header `svix-signature`: one signature for each secret that is good.
-pub fn signatures(secrets: &[SigningSecret], id: &str, now: Time, body: &str) -> Result<String> {
-    let signed = [id, ".", &now.seconds().to_string(), ".", body].concat();
-    let good = secrets.iter().filter(|it| it.is_good(now));
-    let texts: Vec<String> = good
-        .map(|it| {
+/// What signs for an endpoint: its secrets, ready for use.
+pub struct Signer(Vec<(SigningSecret, HmacSha256)>);
+
+impl Signer {
+    /// Prepares the secrets of an endpoint.
+    pub fn new(secrets: Vec<SigningSecret>) -> Result<Signer> {
+        let ready = |it: SigningSecret| {
             let key = key(&it.secret).ok_or_else(|| Error::internal("a signing secret is no base64"))?;
-            Ok(format!("v1,{}", STANDARD.encode(hmac_sha256(&key, signed.as_bytes()))))
-        })
-        .collect::<Result<_>>()?;
-    Ok(texts.join(" "))
+            Ok((it, HmacSha256::new(&key)))
+        };
+        Ok(Signer(secrets.into_iter().map(ready).collect::<Result<_>>()?))
+    }
+
+    /// The value of the header `svix-signature`: one signature for each secret that is good.
+    pub fn sign(&self, id: &str, now: Time, body: &str) -> String {
+        let seconds = now.seconds().to_string();
+        let signed = [id, ".", &*seconds, ".", body].map(str::as_bytes);
+        let good = self.0.iter().filter(|(secret, _)| secret.is_good(now));
+        let texts: Vec<String> =
+            good.map(|(_, key)| format!("v1,{}", STANDARD.encode(key.of(&signed)))).collect();
+        texts.join(" ")
+    }
 }
 
 fn is_same(left: &Secret, right: &Secret) -> bool {
@@ -130,8 +141,8 @@ mod tests {
     fn signature_matches_the_example_of_the_libraries() {
         let known =
             SigningSecret { secret: secret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"), expire_at: None };
-        let signature =
-            signatures(&[known], "msg_p5jXN8AQM9LWM0D4loKWxJek", NOW, "{\"test\": 2432232314}").unwrap();
+        let signer = Signer::new(vec![known]).unwrap();
+        let signature = signer.sign("msg_p5jXN8AQM9LWM0D4loKWxJek", NOW, "{\"test\": 2432232314}");
         assert_eq!(signature, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
     }
 

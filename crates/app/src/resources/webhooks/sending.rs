@@ -9,8 +9,8 @@ use latchkey_jose::seal::MasterKey;
 use latchkey_outbound::client::{Client, Request};
 use latchkey_outbound::reach::Reach;
 
-use super::model::{Endpoint, SigningSecret};
-use super::secrets;
+use super::model::Endpoint;
+use super::secrets::{self, Signer};
 use crate::limits::WEBHOOK_RESPONSE_BYTES;
 use crate::resources::events::model::StoredEvent;
 use crate::resources::events::view;
@@ -31,14 +31,15 @@ pub struct Sender<'a> {
 /// Where events are sent, and what they are signed with.
 pub struct Target {
     url: String,
-    secrets: Vec<SigningSecret>,
+    signer: Signer,
     reach: Reach,
 }
 
 impl Target {
     /// Opens the secrets of an endpoint.
     pub fn of(endpoint: &Endpoint, reach: Reach, master: &MasterKey) -> Result<Target> {
-        Ok(Target { url: endpoint.url.clone(), secrets: secrets::open(endpoint, master)?, reach })
+        let signer = Signer::new(secrets::open(endpoint, master)?)?;
+        Ok(Target { url: endpoint.url.clone(), signer, reach })
     }
 }
 
@@ -51,7 +52,7 @@ impl Sender<'_> {
             tracing::error!(event.id = %event.id, "{} cannot be opened", event.id);
             return Ok(None);
         };
-        let signature = secrets::signatures(&target.secrets, event.id.as_str(), began, &body)?;
+        let signature = target.signer.sign(event.id.as_str(), began, &body);
         let request = Request {
             url: &target.url,
             headers: vec![
