@@ -12,7 +12,7 @@ use hyper::{Method, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::connect::Connector;
 use crate::failure::Failure;
@@ -41,7 +41,7 @@ pub struct Options {
 
 /// A request. It is always a POST.
 pub struct Request<'a> {
-    /// Where to; `http` or `https`, without user name and password.
+    /// Where to; `https`, or `http` if it may go anywhere, without user name and password.
     pub url: &'a str,
     /// Headers beside `Host` and `Content-Length`.
     pub headers: Vec<(&'a str, String)>,
@@ -49,7 +49,8 @@ pub struct Request<'a> {
     pub body: Bytes,
     /// How far it may go.
     pub reach: Reach,
-    /// The time for everything, from looking up the name to the last byte of the answer.
+    /// The time for everything, from looking up the name to the last byte of the answer. When the head of the
+    /// answer came in time, only what is missing of its body is lost.
     pub timeout: Duration,
     /// Bytes of the answer's body that are read; what follows is left unread.
     pub keep: usize,
@@ -62,7 +63,7 @@ pub struct Answer {
     pub status: u16,
     /// The body, up to the bytes that were to be kept.
     pub body: Vec<u8>,
-    /// Whether there was more.
+    /// Whether there was more, or should have been: it was too much, took too long or broke off.
     pub is_truncated: bool,
 }
 
@@ -100,7 +101,7 @@ impl Client {
         let Request { url, headers, body, reach, timeout: time, keep } = request;
         let mut sent = hyper::Request::new(Full::new(body));
         *sent.method_mut() = Method::POST;
-        *sent.uri_mut() = target::read(url)?;
+        *sent.uri_mut() = target::read(url, reach)?;
         for (name, value) in headers {
             let wrong = || Failure::Header(name.to_owned());
             let value = HeaderValue::try_from(value).map_err(|_| wrong())?;
@@ -110,26 +111,29 @@ impl Client {
             Reach::Public => &self.public,
             Reach::Any => &self.any,
         };
-        let exchange = async {
-            let response = client.request(sent).await.map_err(|error| Failure::of(&error))?;
-            read(response, keep).await
-        };
-        timeout(time, exchange).await.unwrap_or(Err(Failure::Timeout))
+        let end = Instant::now() + time;
+        let response = timeout_at(end, client.request(sent)).await.map_err(|_| Failure::Timeout)?;
+        Ok(read(response.map_err(|error| Failure::of(&error))?, keep, end).await)
     }
 }
 
-/// Reads the body up to `keep` bytes. Leaving more unread closes the connection.
-async fn read(response: Response<Incoming>, keep: usize) -> Result<Answer, Failure> {
+/// Reads the body up to `keep` bytes. Leaving more unread closes the connection. The receiver has decided when it
+/// sends the status, so a body that breaks off or does not end changes nothing about it.
+async fn read(response: Response<Incoming>, keep: usize, end: Instant) -> Answer {
     let status = response.status().as_u16();
     let mut stream = response.into_body();
     let mut body = Vec::new();
-    while let Some(frame) = stream.frame().await {
-        let Ok(data) = frame.map_err(|error| Failure::of(&error))?.into_data() else { continue };
+    loop {
+        let frame = match timeout_at(end, stream.frame()).await {
+            Ok(Some(Ok(frame))) => frame,
+            Ok(None) => return Answer { status, body, is_truncated: false },
+            Ok(Some(Err(_))) | Err(_) => return Answer { status, body, is_truncated: true },
+        };
+        let Ok(data) = frame.into_data() else { continue };
         let room = keep - body.len();
         body.extend_from_slice(&data[..data.len().min(room)]);
         if data.len() > room {
-            return Ok(Answer { status, body, is_truncated: true });
+            return Answer { status, body, is_truncated: true };
         }
     }
-    Ok(Answer { status, body, is_truncated: false })
 }

@@ -10,6 +10,9 @@ pub enum Failure {
     /// The URL cannot be used.
     #[error("The URL cannot be used: {0}.")]
     Url(&'static str),
+    /// It would go over the internet in clear.
+    #[error("Requests to the internet go over https only.")]
+    NotSecure,
     /// A header cannot be sent.
     #[error("The header {0} cannot be sent.")]
     Header(String),

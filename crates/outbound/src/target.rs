@@ -4,13 +4,14 @@ use hyper::Uri;
 use url::Url;
 
 use crate::failure::Failure;
+use crate::reach::Reach;
 
 /// The longest URL that is sent.
 const URL_BYTES: usize = 2048;
 
 /// The URL as it is sent. Parsing turns every way of writing an address (`127.1`, `0x7f000001`, `２１３０７０６４３３`)
-/// into the usual one, so that what is checked is what is connected to.
-pub(crate) fn read(text: &str) -> Result<Uri, Failure> {
+/// into the usual one, so that what is checked is what is connected to. Over the internet nothing goes in clear.
+pub(crate) fn read(text: &str, reach: Reach) -> Result<Uri, Failure> {
     if text.len() > URL_BYTES {
         return Err(Failure::Url("it is too long"));
     }
@@ -21,6 +22,9 @@ pub(crate) fn read(text: &str) -> Result<Uri, Failure> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err(Failure::Url("it must not contain a user name or password"));
     }
+    if reach == Reach::Public && url.scheme() != "https" {
+        return Err(Failure::NotSecure);
+    }
     url.set_fragment(None);
     url.as_str().parse().map_err(|_| Failure::Url("it is not complete and correct"))
 }
@@ -28,6 +32,10 @@ pub(crate) fn read(text: &str) -> Result<Uri, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn read(text: &str) -> Result<Uri, Failure> {
+        super::read(text, Reach::Any)
+    }
 
     #[test]
     fn every_notation_becomes_the_usual_one() {
@@ -50,6 +58,13 @@ mod tests {
     #[test]
     fn a_fragment_stays_here_and_the_query_is_sent() {
         assert_eq!(read("http://a.example/ü?x=1#y").unwrap().to_string(), "http://a.example/%C3%BC?x=1");
+    }
+
+    #[test]
+    fn nothing_goes_over_the_internet_in_clear() {
+        assert_eq!(super::read("http://a.example/", Reach::Public), Err(Failure::NotSecure));
+        assert_eq!(super::read("HTTP://a.example/", Reach::Public), Err(Failure::NotSecure));
+        assert!(super::read("https://a.example/", Reach::Public).is_ok());
     }
 
     #[test]

@@ -53,7 +53,7 @@ async fn literal_addresses_of_this_machine_are_refused_in_every_notation() {
         "[::1]",
         "[::ffff:127.0.0.1]",
     ] {
-        let url = format!("http://{host}:{}/", server.port);
+        let url = format!("https://{host}:{}/", server.port);
         let failure = post(&client(), &url, Reach::Public).await.unwrap_err();
         assert!(matches!(failure, Failure::AddressNotAllowed(_)), "{host}: {failure}");
     }
@@ -63,16 +63,16 @@ async fn literal_addresses_of_this_machine_are_refused_in_every_notation() {
 #[tokio::test]
 async fn a_name_that_means_this_machine_is_refused() {
     let server = Server::start(Say::This(OK)).await;
-    let url = format!("http://localhost:{}/", server.port);
-    let failure = post(&client(), &url, Reach::Public).await.unwrap_err();
+    let url = |scheme: &str| format!("{scheme}://localhost:{}/", server.port);
+    let failure = post(&client(), &url("https"), Reach::Public).await.unwrap_err();
     assert_eq!(failure, Failure::AddressNotAllowed("localhost".to_owned()));
-    assert_eq!(post(&client(), &url, Reach::Any).await.unwrap().status, 200);
+    assert_eq!(post(&client(), &url("http"), Reach::Any).await.unwrap().status, 200);
 }
 
 #[tokio::test]
 async fn rebinding_does_not_help() {
     let server = Server::start(Say::This(OK)).await;
-    let url = format!("http://rebind.example:{}/", server.port);
+    let url = format!("https://rebind.example:{}/", server.port);
     // A public address at first, of a range nobody has; this machine from then on.
     let resolver = Script::new(&[&["2d00::1"], &["127.0.0.1"], &["127.0.0.1", "::1", "::ffff:127.0.0.1"]]);
     let client = with(resolver.clone());
@@ -88,11 +88,12 @@ async fn rebinding_does_not_help() {
 #[tokio::test]
 async fn a_connection_with_the_wider_reach_does_not_serve_the_narrower() {
     let server = Server::start(Say::This(OK)).await;
-    let url = format!("http://mine.example:{}/", server.port);
+    let url = |scheme: &str| format!("{scheme}://mine.example:{}/", server.port);
     let client = with(Script::new(&[&["127.0.0.1"]]));
-    assert_eq!(post(&client, &url, Reach::Any).await.unwrap().status, 200);
-    let failure = post(&client, &url, Reach::Public).await.unwrap_err();
+    assert_eq!(post(&client, &url("http"), Reach::Any).await.unwrap().status, 200);
+    let failure = post(&client, &url("https"), Reach::Public).await.unwrap_err();
     assert_eq!(failure, Failure::AddressNotAllowed("mine.example".to_owned()));
+    assert_eq!(post(&client, &url("http"), Reach::Public).await.unwrap_err(), Failure::NotSecure);
 }
 
 #[tokio::test]
@@ -105,6 +106,6 @@ async fn addresses_that_are_not_allowed_are_left_out() {
 
 #[tokio::test]
 async fn an_unknown_name_is_named() {
-    let failure = post(&with(Script::new(&[&[]])), "http://gone.example/", Reach::Public).await.unwrap_err();
+    let failure = post(&with(Script::new(&[&[]])), "https://gone.example/", Reach::Public).await.unwrap_err();
     assert_eq!(failure.to_string(), "The host gone.example was not found.");
 }

@@ -81,9 +81,7 @@ async fn receivers_that_give_no_answer_are_tried_again() {
     let t = TestServer::start().await;
     for (reaction, reason) in [
         (Reaction::Hang, "There was no complete answer in time."),
-        (Reaction::Drip(Duration::from_millis(50)), "There was no complete answer in time."),
         (Reaction::Close, "The answer was broken off or is no HTTP."),
-        (Reaction::BreakOff, "The answer was broken off or is no HTTP."),
         (Reaction::Nonsense, "The answer was broken off or is no HTTP."),
     ] {
         let (receiver, endpoint, event) = sent_once(&t, reaction.clone()).await;
@@ -101,6 +99,21 @@ async fn receivers_that_give_no_answer_are_tried_again() {
         send(&courier(&t)).await;
         assert_eq!(standing(&t, &endpoint, &event).await, ("succeeded".to_owned(), 2), "{reaction:?}");
         assert_eq!(receiver.ids(), [event.as_str(), event.as_str()], "{reaction:?}");
+        t.delete(&format!("/v1/webhooks/endpoints/{endpoint}")).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn a_status_counts_though_the_rest_of_the_answer_is_missing() {
+    let t = TestServer::start().await;
+    for reaction in [Reaction::Drip(Duration::from_millis(50)), Reaction::BreakOff] {
+        let (receiver, endpoint, event) = sent_once(&t, reaction.clone()).await;
+        assert_eq!(standing(&t, &endpoint, &event).await, ("succeeded".to_owned(), 1), "{reaction:?}");
+        let attempt = delivery(&t, &endpoint, &event).await["log"][0].clone();
+        assert_eq!((&attempt["status_code"], &attempt["error"]), (&json!(200), &json!(null)), "{reaction:?}");
+        t.clock.advance_ms(6 * SECOND_MS);
+        send(&courier(&t)).await;
+        assert_eq!(receiver.ids(), [event.as_str()], "{reaction:?}");
         t.delete(&format!("/v1/webhooks/endpoints/{endpoint}")).await.ok();
     }
 }
