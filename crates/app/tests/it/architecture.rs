@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use latchkey_app::events::Event;
 use latchkey_base::Code;
 use latchkey_testkit::tables;
 
@@ -328,6 +329,16 @@ fn every_code_of_the_catalogue_is_used() {
         .filter(|name| !has_word(&text, &format!("Code::{name}")))
         .collect();
     assert_eq!(unused, NOTHING);
+}
+
+#[test]
+fn a_kind_of_event_is_said_to_be_emitted_if_something_emits_it() {
+    let declares = |path: &Path| path.ends_with("src/events.rs");
+    let text: String =
+        sources("app").into_iter().filter(|(path, _)| !declares(path)).map(|(_, text)| code(&text)).collect();
+    for kind in Event::ALL {
+        assert_eq!(kind.is_emitted(), has_word(&text, &format!("Event::{kind:?}")), "{kind:?}");
+    }
 }
 
 const CRATES: [&str; 11] =

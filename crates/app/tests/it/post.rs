@@ -312,7 +312,7 @@ async fn without_a_transport_development_holds_messages_and_production_says_why(
 #[tokio::test]
 async fn the_log_and_private_addresses_are_for_development_only() {
     let receiver = Receiver::start().await;
-    let url = receiver.url();
+    let url = receiver.url().replace("http://", "https://");
     let office =
         Office::start(None, |settings, _| settings.messages.email.transport = EmailTransport::Log).await;
     let logged = office.queue_email("ada@example.com").await;

@@ -37,7 +37,13 @@ async fn cursor(t: &TestServer, endpoint: &Value) -> i64 {
 async fn new_endpoint_has_defaults_and_is_found_again() {
     let t = TestServer::start().await;
     t.user_with_email("a@example.com").await;
-    let endpoint = create(&t, json!({})).await.ok();
+    let mut endpoint = create(&t, json!({})).await.ok();
+    let secret = endpoint.as_object_mut().unwrap().remove("secret").unwrap();
+    assert_eq!(
+        secrets(&t, &endpoint).await["secret"],
+        secret,
+        "it is shown once, and to those who ask for it"
+    );
     let expected = json!({
         "object": "webhook_endpoint", "id": endpoint["id"], "url": "https://example.com/hook", "description": "",
         "event_types": [], "disabled": false, "failing_since": null,
@@ -61,7 +67,8 @@ async fn everything_can_be_said_at_once_and_changed() {
     let kinds = json!(["user.updated", "user.created", "user.updated", "webhookEndpoint.disabled"]);
     let full = json!({"url": "http://localhost:3000/hook?x=1", "description": "ours", "event_types": kinds,
         "secret": SECRET, "disabled": true});
-    let endpoint = create(&t, full).await.ok();
+    let mut endpoint = create(&t, full).await.ok();
+    assert_eq!(endpoint.as_object_mut().unwrap().remove("secret"), Some(json!(SECRET)));
     assert_eq!(endpoint["event_types"], json!(["user.created", "user.updated", "webhookEndpoint.disabled"]));
     assert_eq!((&endpoint["description"], &endpoint["disabled"]), (&json!("ours"), &json!(true)));
     assert_eq!(secrets(&t, &endpoint).await["secret"], SECRET);
@@ -188,11 +195,13 @@ async fn enabling_goes_on_where_it_stopped_or_skips_what_was_missed() {
 }
 
 #[tokio::test]
-async fn secrets_are_shown_by_one_operation_and_rotated_with_an_overlap() {
+async fn secrets_are_shown_when_made_and_when_asked_for_and_rotated_with_an_overlap() {
     let t = TestServer::start().await;
-    let answer = create(&t, json!({"secret": SECRET})).await;
-    assert!(!String::from_utf8_lossy(&answer.bytes).contains("whsec_"), "a view must not show secrets");
-    let endpoint = answer.ok();
+    let endpoint = create(&t, json!({"secret": SECRET})).await.ok();
+    let note = json!({"description": "ours"});
+    for answer in [t.get(&path(&endpoint)).await, t.get(LIST).await, t.patch(&path(&endpoint), note).await] {
+        assert!(!String::from_utf8_lossy(&answer.bytes).contains("whsec_"), "a view must not show secrets");
+    }
     assert!(!t.everything().await.iter().any(|row| row.contains("MfKQ9r8G")), "secrets are sealed at rest");
     let only = json!({"object": "webhook_secrets", "secret": SECRET, "secrets": [{"secret": SECRET, "expire_at": null}]});
     assert_eq!(secrets(&t, &endpoint).await, only);
@@ -231,8 +240,11 @@ async fn every_kind_of_event_is_listed() {
     let t = TestServer::start().await;
     let list = t.get("/v1/webhooks/event_types").await.ok();
     assert_eq!(list["total_count"], 46);
-    let first = json!({"object": "webhook_event_type", "name": "email.created", "description": list["data"][0]["description"]});
+    let first = json!({"object": "webhook_event_type", "name": "email.created", "description": list["data"][0]["description"],
+        "emitted": true});
     assert_eq!(list["data"][0], first);
+    let to_come = list["data"].as_array().unwrap().iter().filter(|it| it["emitted"] == false);
+    assert_eq!(to_come.last().unwrap()["name"], "paymentAttempt.updated");
     let names: Vec<&str> =
         list["data"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     create(&t, json!({"event_types": names})).await.ok();

@@ -113,7 +113,7 @@ pub(super) async fn replay(desk: &Desk<'_>) -> Result<(), Failure> {
             match (event, only_failed) {
                 (Some(event), _) => again::one(tx, &instance, &id, &event, now).await.map(|_| 1),
                 (None, true) => again::failed(tx, &instance, &id, since, now).await,
-                (None, false) => again::everything(tx, &instance, &id, since).await,
+                (None, false) => again::everything(tx, &instance, &id, since, now).await,
             }
         })
     });

@@ -73,9 +73,13 @@ pub(crate) fn list_event_types(line: &ArgMatches) {
         let types: Vec<_> = Event::ALL.iter().map(|event| view::event_type(*event)).collect();
         return show::json(&types);
     }
-    let row = |event: &Event| vec![event.name().to_owned(), event.meaning().trim().to_owned()];
+    let row = |event: &Event| {
+        let mark = if event.is_emitted() { "" } else { " (not yet)" };
+        vec![event.name().to_owned(), format!("{}{mark}", event.meaning().trim())]
+    };
     let rows: Vec<Vec<String>> = Event::ALL.iter().map(row).collect();
     show::result(&show::table(&["TYPE", "MEANING"], &rows));
+    show::note("what is marked (not yet) can be asked for, and comes with groups that are still to be built");
 }
 
 impl Desk<'_> {
@@ -123,11 +127,12 @@ impl Desk<'_> {
             .await
             .map_err(refused)?;
         show::note(&format!("events from now on go to {}", endpoint.url));
-        let secret = signing.first().map_or("", |it| it.secret.expose());
         if self.is_json() {
-            show::note(&format!("signed with {secret}"));
+            let health = endpoints::health(&mut self.storage.db.read().await?, &endpoint).await?;
+            show::json(&view::new_endpoint(&endpoint, &health, &signing));
+            return Ok(());
         }
-        self.print(&endpoint, Some(secret)).await
+        self.print(&endpoint, signing.first().map(|it| it.secret.expose())).await
     }
 
     async fn show(&self) -> Result<(), Failure> {

@@ -91,8 +91,11 @@ fn secrets_are_shown_and_rotated() {
     refused(&home, &["rotate", id, "--overlap", "8d"], "7d");
     let plain = home.run(&["webhooks", "create", "http://localhost:2/"]);
     assert!(text(&plain.stdout).contains("  secret         whsec_"), "{}", text(&plain.stdout));
-    let json = home.run(&["webhooks", "create", "http://localhost:3/", "--json"]);
-    assert!(text(&json.stderr).contains("signed with whsec_"), "{}", text(&json.stderr));
+    let made = webhooks(&home, &["create", "http://localhost:3/"]);
+    let id = made["id"].as_str().unwrap();
+    assert!(made["secret"].as_str().unwrap().starts_with("whsec_"), "{made}");
+    assert_eq!(webhooks(&home, &["secret", id])["secret"], made["secret"]);
+    assert_eq!(webhooks(&home, &["show", id]).get("secret"), None);
 }
 
 #[test]

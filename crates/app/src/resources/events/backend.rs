@@ -47,11 +47,13 @@ fn page() -> i64 {
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
     let page = awaited(&cx, &key, &query).await?;
-    cx.reply(&view::feed(&page.events, query.after.unwrap_or_default(), page.has_more, &cx.app.master))
+    cx.reply(&view::feed(&page.events, page.last_seq, page.has_more, &cx.app.master))
 }
 
 struct Page {
     events: Vec<StoredEvent>,
+    /// Where to go on: also where there is nothing, because nothing has happened yet or all of it was deleted.
+    last_seq: i64,
     has_more: bool,
 }
 
@@ -72,8 +74,8 @@ async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
     // Before the events: whatever has a number up to this one can be seen from now on.
     let head = store::head(&mut tx, &key.instance).await?;
     let events = store::page(&mut tx, &key.instance, query.after.unwrap_or_default(), query.limit).await?;
-    let last = events.last().map_or(head, |last| last.seq);
-    let page = Page { has_more: last < head, events };
+    let last_seq = events.last().map_or(head, |last| last.seq);
+    let page = Page { has_more: last_seq < head, last_seq, events };
     let Some(after) = query.after else { return Ok(page) };
     if after > head {
         let text = format!("The last event has the number {head}.");

@@ -93,13 +93,17 @@ pub fn payload_if_readable<'a>(event: &'a StoredEvent, master: &MasterKey) -> Op
     Some(PayloadView { data: readable(event, master)?, about: about(event) })
 }
 
-/// A page of the feed that was asked for `after` a number.
-pub fn feed<'a>(events: &'a [StoredEvent], after: i64, has_more: bool, master: &MasterKey) -> FeedView<'a> {
+/// A page of the feed, which goes on behind `last_seq`.
+pub fn feed<'a>(
+    events: &'a [StoredEvent],
+    last_seq: i64,
+    has_more: bool,
+    master: &MasterKey,
+) -> FeedView<'a> {
     let shown = |event: &'a StoredEvent| {
         let data = readable(event, master);
         EventView { id: &event.id, seq: event.seq, unreadable: data.is_none(), data, about: about(event) }
     };
-    let last_seq = events.last().map_or(after, |event| event.seq);
     FeedView { object: ListObject::It, data: events.iter().map(shown).collect(), last_seq, has_more }
 }
 

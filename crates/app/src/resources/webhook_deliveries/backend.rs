@@ -94,7 +94,7 @@ async fn replay_since(
         Box::pin(async move {
             match input.only_failed {
                 true => replay::failed(tx, &act.instance, &endpoint, since, act.now).await,
-                false => replay::everything(tx, &act.instance, &endpoint, since).await,
+                false => replay::everything(tx, &act.instance, &endpoint, since, act.now).await,
             }
         })
     });

@@ -40,18 +40,21 @@ pub async fn failed(
 }
 
 /// Takes an endpoint back to a time, so that everything since then goes out again in its order. Says how
-/// many events that are, wanted or not. An endpoint that has not come so far yet stays where it is.
+/// many events that are, wanted or not. An endpoint that has not come so far yet stays where it is. What waits
+/// for its next attempt waits no longer: it goes out with the others, in its place.
 pub async fn everything(
     tx: &mut Tx,
     instance: &InstanceId,
     id: &WebhookEndpointId,
     since: Time,
+    now: Time,
 ) -> Result<i64> {
     let endpoint = webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))?;
     let before = events::store::last_before(tx, instance, rules::surely_before(since)).await?;
     let Some(first) = events::store::first_since(tx, instance, since, before).await? else { return Ok(0) };
     let cursor = endpoint.cursor_seq.min(first - 1);
-    webhooks::store::move_cursor(tx, instance, id, cursor).await?;
+    webhooks::store::rewind(tx, instance, id, cursor).await?;
+    store::give_up(tx, instance, id, cursor, now).await?;
     Ok(endpoint.cursor_seq - cursor)
 }
 

@@ -221,16 +221,17 @@ pub async fn replay_failed(
     Ok(tx.run(&[sql], &params).await?.try_into().unwrap_or(i64::MAX))
 }
 
-/// Ends the tries of every delivery that waits for one.
+/// Ends the tries of every delivery that waits for one, of the events behind a number.
 pub async fn give_up(
     tx: &mut Tx,
     instance: &InstanceId,
     endpoint: &WebhookEndpointId,
+    after_seq: i64,
     now: Time,
 ) -> Result<()> {
-    let sql = "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $3 \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND next_at IS NOT NULL";
-    tx.run(&[sql], &[instance.into(), endpoint.into(), now.into()]).await?;
+    let sql = "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $4 \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND next_at IS NOT NULL";
+    tx.run(&[sql], &[instance.into(), endpoint.into(), after_seq.into(), now.into()]).await?;
     Ok(())
 }
 

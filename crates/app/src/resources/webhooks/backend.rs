@@ -18,7 +18,7 @@ use super::manager::Manager;
 use super::model::Endpoint;
 use super::sending::{Sender, Target};
 use super::tokens::Pass;
-use super::view::{EndpointView, EventTypeView, SecretsView, SvixUrlView, TestView};
+use super::view::{EndpointView, EventTypeView, NewEndpointView, SecretsView, SvixUrlView, TestView};
 use super::{endpoints, not_found, rules, samples, secrets, store, tokens, view};
 use crate::auth::SecretKey;
 use crate::cx::Cx;
@@ -51,9 +51,9 @@ pub fn routes(api: &mut Api<AppState>) {
         .query::<ListWebhookEndpoints>()
         .returns::<ListView<EndpointView>>();
     api.post("/webhooks/endpoints", "CreateWebhookEndpoint", create)
-        .summary("Create a webhook endpoint")
+        .summary("Create a webhook endpoint, and get its secret")
         .body::<CreateWebhookEndpoint>()
-        .returns::<EndpointView>();
+        .returns::<NewEndpointView>();
     routes_of_one(api);
 }
 
@@ -92,16 +92,16 @@ async fn begin(cx: Cx, key: SecretKey) -> Answer {
 
 async fn end(cx: Cx, key: SecretKey) -> Answer {
     let db = &cx.app.db;
-    let found = store::find_app(&mut db.read().await?, &key.instance).await?;
-    found.ok_or_else(|| Error::new(Code::SvixAppMissing))?;
-    let ids = store::ids(&mut db.read().await?, &key.instance).await?;
-    for id in ids {
+    for id in store::ids(&mut db.read().await?, &key.instance).await? {
         endpoints::clear(db, &key.instance, &id).await?;
     }
     let work = cx.write(move |tx| {
         Box::pin(async move {
-            match store::delete_app(tx, &key.instance).await? {
-                true => store::delete_all(tx, &key.instance).await,
+            let had_app = store::delete_app(tx, &key.instance).await?;
+            // Endpoints are also made without managing them on the page.
+            let had_endpoints = store::delete_all(tx, &key.instance).await?;
+            match had_app || had_endpoints {
+                true => Ok(()),
                 false => Err(Error::new(Code::SvixAppMissing)),
             }
         })
@@ -148,7 +148,8 @@ async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhook
         )
     });
     let endpoint = work.await?;
-    shown(&cx, &endpoint).await
+    let health = endpoints::health(&mut cx.app.db.read().await?, &endpoint).await?;
+    cx.reply(&view::new_endpoint(&endpoint, &health, &secrets::open(&endpoint, &cx.app.master)?))
 }
 
 async fn get(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {

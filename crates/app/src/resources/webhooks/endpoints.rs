@@ -64,7 +64,7 @@ pub async fn update(
     if skips_missed {
         endpoint.cursor_seq = events::store::head(tx, instance).await?;
         store::move_cursor(tx, instance, id, endpoint.cursor_seq).await?;
-        webhook_deliveries::store::give_up(tx, instance, id, now).await?;
+        webhook_deliveries::store::give_up(tx, instance, id, 0, now).await?;
     }
     Ok(endpoint)
 }

@@ -44,7 +44,13 @@ pub fn data(kind: Event) -> Result<Value> {
         }
         "organizationInvitation" if verb != "created" => {
             sample["status"] = verb.into();
-            sample["user_id"] = samples.remove("user").unwrap_or_default()["id"].take();
+            if verb == "accepted" {
+                sample["user_id"] = samples.remove("user").unwrap_or_default()["id"].take();
+            }
+        }
+        "paymentAttempt" if verb == "updated" => {
+            sample["status"] = "paid".into();
+            sample["paid_at"] = sample["updated_at"].clone();
         }
         "subscription" if verb == "pastDue" => sample["status"] = "past_due".into(),
         "subscriptionItem" if verb != "updated" => sample["status"] = status_of_item(verb).into(),

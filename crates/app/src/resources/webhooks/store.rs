@@ -93,6 +93,23 @@ pub async fn move_cursor(
     Ok(())
 }
 
+/// Makes an endpoint go on after the event of that number, as if it had not come further. Whoever serves it goes
+/// on to have it, but what became of the events on their way is not noted any more: they are sent again.
+pub async fn rewind(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &WebhookEndpointId,
+    cursor_seq: i64,
+) -> Result<()> {
+    let sql = "UPDATE webhook_endpoints SET cursor_seq = $3, leased_by = CASE WHEN leased_by LIKE '%' || $4 \
+               THEN leased_by ELSE leased_by || $4 END WHERE instance_id = $1 AND id = $2";
+    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into(), REWOUND.into()]).await?;
+    Ok(())
+}
+
+/// Behind the name of a lease: the endpoint was taken back to an earlier event since it was taken.
+const REWOUND: &str = "!";
+
 /// Endpoints of all instances that have something to send and nobody who does, soonest lease first. What
 /// waits behind another event, tried less than `holding` times, is nothing to send.
 pub async fn waiting(tx: &mut Tx, now: Time, holding: i64, limit: i64) -> Result<Vec<Endpoint>> {
@@ -118,8 +135,10 @@ pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &str, now: Time, unt
 /// Keeps an endpoint until a time, or gives it back with a time that has come. Says whether it was still
 /// taken under this name.
 pub async fn renew(tx: &mut Tx, endpoint: &Endpoint, lease: &str, until: Time) -> Result<bool> {
-    let sql = "UPDATE webhook_endpoints SET leased_until = $4 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
-    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), until.into()];
+    let sql = "UPDATE webhook_endpoints SET leased_until = $5 WHERE instance_id = $1 AND id = $2 AND leased_by IN ($3, $4)";
+    let rewound = [lease, REWOUND].concat();
+    let params =
+        [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), (&*rewound).into(), until.into()];
     Ok(tx.run(&[sql], &params).await? > 0)
 }
 
@@ -134,7 +153,8 @@ pub struct Progress {
 }
 
 /// Saves how far whoever has the lease got. Says whether they still had it. A cursor that somebody moved
-/// in the meantime stays where they put it.
+/// in the meantime stays where they put it. If it was taken back nothing is saved and they lose the endpoint, so
+/// that it is served from there at once.
 pub async fn save_progress(tx: &mut Tx, before: &Endpoint, lease: &str, progress: &Progress) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET cursor_seq = CASE WHEN cursor_seq = $4 THEN $5 ELSE cursor_seq END, \
                failing_since = $6, disabled = disabled OR $7 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
@@ -147,7 +167,14 @@ pub async fn save_progress(tx: &mut Tx, before: &Endpoint, lease: &str, progress
         progress.failing_since.into(),
         progress.is_given_up.into(),
     ];
-    Ok(tx.run(&[sql], &params).await? > 0)
+    let is_saved = tx.run(&[sql], &params).await? > 0;
+    if !is_saved {
+        let sql = "UPDATE webhook_endpoints SET leased_by = '', leased_until = 0 \
+                   WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
+        let rewound = [lease, REWOUND].concat();
+        tx.run(&[sql], &[(&before.instance).into(), (&before.id).into(), (&*rewound).into()]).await?;
+    }
+    Ok(is_saved)
 }
 
 /// Events that endpoints have not come to yet, of all instances, wanted or not.
@@ -172,10 +199,9 @@ pub async fn ids(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<WebhookEndpoi
     Ok(tx.all(&[sql], &[instance.into()], read).await?)
 }
 
-/// Deletes all endpoints and their deliveries.
-pub async fn delete_all(tx: &mut Tx, instance: &InstanceId) -> Result<()> {
-    tx.run(&["DELETE FROM webhook_endpoints WHERE instance_id = $1"], &[instance.into()]).await?;
-    Ok(())
+/// Deletes all endpoints and their deliveries. Says whether there were any.
+pub async fn delete_all(tx: &mut Tx, instance: &InstanceId) -> Result<bool> {
+    Ok(tx.run(&["DELETE FROM webhook_endpoints WHERE instance_id = $1"], &[instance.into()]).await? > 0)
 }
 
 /// Since when an instance manages its webhooks, if it does.

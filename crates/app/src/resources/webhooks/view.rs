@@ -1,4 +1,4 @@
-//! How endpoints look on the wire. Their secrets are shown by one operation only.
+//! How endpoints look on the wire. Their secrets are shown when they are made, and to those who ask for them.
 #![expect(missing_docs, reason = "wire fields, documented where they are not their own names")]
 
 use latchkey_base::Time;
@@ -32,6 +32,8 @@ pub struct EventTypeView {
     /// Such as `user.created`.
     name: &'static str,
     description: &'static str,
+    /// Whether such events happen; others are of groups that are still to come.
+    emitted: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -49,6 +51,16 @@ pub struct EndpointView<'a> {
     health: HealthView<'a>,
     created_at: Time,
     updated_at: Time,
+}
+
+/// An endpoint that was just made.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "NewWebhookEndpoint")]
+pub struct NewEndpointView<'a> {
+    #[serde(flatten)]
+    endpoint: EndpointView<'a>,
+    /// What its events are signed with.
+    secret: &'a str,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -90,7 +102,12 @@ pub struct TestView<'a> {
 }
 
 pub fn event_type(event: Event) -> EventTypeView {
-    EventTypeView { object: EventTypeObject::It, name: event.name(), description: event.meaning().trim() }
+    EventTypeView {
+        object: EventTypeObject::It,
+        name: event.name(),
+        description: event.meaning().trim(),
+        emitted: event.is_emitted(),
+    }
 }
 
 pub fn endpoint<'a>(endpoint: &'a Endpoint, health: &'a Health) -> EndpointView<'a> {
@@ -108,12 +125,25 @@ pub fn endpoint<'a>(endpoint: &'a Endpoint, health: &'a Health) -> EndpointView<
     }
 }
 
+/// An endpoint that was just made, with its secret.
+pub fn new_endpoint<'a>(
+    made: &'a Endpoint,
+    health: &'a Health,
+    secrets: &'a [SigningSecret],
+) -> NewEndpointView<'a> {
+    NewEndpointView { endpoint: endpoint(made, health), secret: newest(secrets) }
+}
+
+fn newest(secrets: &[SigningSecret]) -> &str {
+    secrets.first().map_or("", |it| it.secret.expose())
+}
+
 /// The secrets that sign at `now`.
 pub fn secrets(secrets: &[SigningSecret], now: Time) -> SecretsView<'_> {
     let good = secrets.iter().filter(|it| it.is_good(now));
     SecretsView {
         object: SecretsObject::It,
-        secret: secrets.first().map_or("", |it| it.secret.expose()),
+        secret: newest(secrets),
         secrets: good.map(|it| SecretView { secret: it.secret.expose(), expire_at: it.expire_at }).collect(),
     }
 }

@@ -32,6 +32,11 @@ async fn an_instance_begins_once_and_ends_once() {
     let call = async |method: &str, path: &str| t.call(Some(&t.tenant), method, path, None).await;
     call("POST", LINK).await.is_error(400, "svix_app_missing");
     call("DELETE", APP).await.is_error(400, "svix_app_missing");
+    // Endpoints are made without beginning, too.
+    create(&t, json!({})).await.ok();
+    assert_eq!(call("DELETE", APP).await.status, 204);
+    assert_eq!(t.get(LIST).await.ok()["total_count"], 0);
+    call("DELETE", APP).await.is_error(400, "svix_app_missing");
     assert!(token(call("POST", APP).await).starts_with("whp_"));
     call("POST", APP).await.is_error(400, "svix_app_exists");
     assert!(token(call("POST", LINK).await).starts_with("whp_"));
