@@ -1,12 +1,14 @@
 //! Changing a settings document by paths such as `session.lifetime_seconds`, with everything that is
 //! wrong said at once.
 
+use latchkey_base::secret::Secret;
 use latchkey_base::{Error, Result};
 use serde_json::{Map, Value};
 
 use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
 use super::secrets::SHOWN;
 use super::{Fault, SealedSetting, Settings};
+use crate::resources::webhooks::secrets;
 
 /// Objects whose keys are the application's own: read and written whole.
 const OPEN: [&str; 1] = ["session.token_claims"];
@@ -41,6 +43,22 @@ pub fn names_secret(changes: &[(String, Value)]) -> bool {
     let mut leaves = Vec::new();
     changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
     leaves.iter().any(|(path, _)| SECRETS.contains(&path.as_str()))
+}
+
+/// The secrets among the changes that are too easy to guess for signing with.
+pub fn weak_secrets(changes: &[(String, Value)]) -> Vec<Fault> {
+    let mut leaves = Vec::new();
+    changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
+    let signing = [EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET];
+    let given = leaves.into_iter().filter(|(path, value)| {
+        signing.contains(&path.as_str()) && !value.is_null() && value != "" && value != SHOWN
+    });
+    let weak = given.filter_map(|(path, value)| {
+        let secret = Secret::new(value.as_str().unwrap_or_default().to_owned());
+        let problem = secrets::check(&secret).err()?;
+        Some(Fault { path, text: problem.detail.unwrap_or_default() })
+    });
+    weak.collect()
 }
 
 /// The changes one by one, with their secrets sealed. One that is written as it is shown stays as it is.
@@ -208,6 +226,23 @@ mod tests {
         assert_eq!(changed(&set, &gone).unwrap().messages.email.smtp.password, None);
         let plain = changed(&set, &[(SMTP_PASSWORD.to_owned(), json!("hunter2"))]).unwrap_err();
         assert_eq!(plain[0].path, SMTP_PASSWORD);
+    }
+
+    #[test]
+    fn what_signs_must_be_hard_to_guess() {
+        let weak = |text: &str| {
+            let written = [("messages".to_owned(), json!({"sms": {"webhook": {"secret": text}}}))];
+            let faults = weak_secrets(&written).into_iter();
+            faults.map(|fault| fault.path).collect::<Vec<String>>()
+        };
+        for text in ["word", "whsec_c2VjcmV0", "whsec_", "whsec_not base64 at all, however long it is"] {
+            assert_eq!(weak(text), [SMS_WEBHOOK_SECRET], "{text}");
+        }
+        for text in ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "", SHOWN] {
+            assert_eq!(weak(text), [""; 0], "{text}");
+        }
+        assert_eq!(weak_secrets(&[(EMAIL_WEBHOOK_SECRET.to_owned(), json!(12345))]).len(), 1);
+        assert_eq!(weak_secrets(&[(SMTP_PASSWORD.to_owned(), json!("hunter2"))]).len(), 0);
     }
 
     #[test]

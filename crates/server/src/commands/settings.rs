@@ -124,6 +124,10 @@ async fn sealed(
     if !edit::names_secret(&changes) {
         return Ok(changes);
     }
+    let weak = edit::weak_secrets(&changes);
+    if !weak.is_empty() {
+        return Err(refused(&weak));
+    }
     let master = storage.master_key(config).await?;
     Ok(edit::sealed(&changes, |path, plain| SealedSetting::seal(&master, id, path, plain))?)
 }

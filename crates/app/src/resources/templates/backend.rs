@@ -50,7 +50,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .optional_body::<PreviewTemplate>()
         .returns::<PreviewView>()
         .errors(&[403, 423])
-        .instead(&[(403, 422)]);
+        .instead(&[(403, 422), (423, 422)]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
         .deprecated()

@@ -43,14 +43,19 @@ impl Block {
     }
 }
 
-/// The variables that are shown in every branch of every condition.
-pub fn always_shown(pieces: &[Piece<'_>]) -> BTreeSet<String> {
+/// The variables that are shown in every branch of every condition. `is_seen` says of each one, by its place in
+/// the order of all and its path, whether it is shown where it stands.
+pub fn always_shown(pieces: &[Piece<'_>], is_seen: impl Fn(usize, &str) -> bool) -> BTreeSet<String> {
+    let mut count = 0;
     let mut outside = Shown::new();
     let mut open: Vec<Block> = Vec::new();
     for piece in pieces {
         match piece {
             Piece::Text(_) => (),
-            Piece::Value { path, .. } => here(&mut open, &mut outside).extend([path.clone()]),
+            Piece::Value { path, .. } => {
+                here(&mut open, &mut outside).extend(Some(path.clone()).filter(|path| is_seen(count, path)));
+                count += 1;
+            }
             Piece::If(condition) => open.push(Block::new(condition)),
             Piece::ElseIf(_) | Piece::Else => {
                 if let Some(block) = open.last_mut() {
@@ -96,8 +101,16 @@ mod tests {
             ("{{#unless x}}{{x}}{{/unless}}", ""),
             ("{% if a %}{% elif x %}{{x}}{% endif %}", ""),
         ] {
-            let shown: Vec<String> = always_shown(&parse(source).unwrap().pieces).into_iter().collect();
+            let pieces = parse(source).unwrap().pieces;
+            let shown: Vec<String> = always_shown(&pieces, |_, _| true).into_iter().collect();
             assert_eq!(shown.join(" "), expected, "{source}");
         }
+    }
+
+    #[test]
+    fn what_nobody_sees_is_not_shown() {
+        let pieces = parse("{{#if a}}{{x}}{{y}}{{else}}{{x}}{{y}}{{/if}}{{z}}").unwrap().pieces;
+        let shown = always_shown(&pieces, |nth, path| nth != 2 && path != "z");
+        assert_eq!(shown.into_iter().collect::<Vec<_>>(), ["y"]);
     }
 }

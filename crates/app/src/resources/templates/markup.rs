@@ -5,6 +5,7 @@
 //! sheet. Conditions may only stand between tags, so that every outcome is read as it was walked.
 
 use super::syntax::Piece;
+use super::visibility::{Spot, Veil, address};
 
 /// Why a page is refused.
 #[derive(Debug, PartialEq)]
@@ -26,17 +27,29 @@ pub enum Context {
     UrlPart,
 }
 
+/// Where a variable stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// How it is escaped.
+    pub context: Context,
+    /// What it does there.
+    pub spot: Spot,
+}
+
 /// Elements that run code, ask for input, load other pages, or are read differently by different readers.
-const FORBIDDEN: [&str; 24] = [
+const FORBIDDEN: [&str; 27] = [
     "applet",
     "base",
     "button",
+    "dialog",
     "embed",
     "form",
     "frame",
     "frameset",
     "iframe",
     "input",
+    "isindex",
+    "keygen",
     "math",
     "noembed",
     "noframes",
@@ -76,8 +89,8 @@ enum State {
     Raw,
 }
 
-/// The context of every variable of a page, in order.
-pub fn contexts(pieces: &[Piece<'_>]) -> Result<Vec<Context>, Fault> {
+/// The place of every variable of a page, in order.
+pub fn places(pieces: &[Piece<'_>]) -> Result<Vec<Place>, Fault> {
     let mut walk = Walk::new();
     let mut found = Vec::new();
     for piece in pieces {
@@ -92,7 +105,7 @@ pub fn contexts(pieces: &[Piece<'_>]) -> Result<Vec<Context>, Fault> {
     }
     match (walk.first, walk.state) {
         (Some(fault), _) => Err(fault),
-        (None, State::Data) => Ok(found),
+        (None, State::Data) if !walk.is_conditional => Ok(found),
         (None, _) => Err(invalid("The page ends inside a tag, a comment or a style sheet.")),
     }
 }
@@ -113,6 +126,11 @@ struct Walk {
     /// What came last in a comment, a declaration or a style sheet.
     tail: String,
     is_refresh: bool,
+    /// Whether this is a comment to all readers but those its condition names, who read it as markup.
+    is_conditional: bool,
+    /// The last characters.
+    recent: [char; 3],
+    veil: Veil,
     /// The first thing that is wrong. Something suspicious may still come, and weighs more.
     first: Option<Fault>,
 }
@@ -128,6 +146,9 @@ impl Walk {
             is_variable: false,
             tail: String::new(),
             is_refresh: false,
+            is_conditional: false,
+            recent: ['\0'; 3],
+            veil: Veil::default(),
             first: None,
         }
     }
@@ -143,10 +164,12 @@ impl Walk {
     }
 
     fn step(&mut self, c: char) -> Result<(), Fault> {
+        self.watch(c)?;
         match (self.state, c) {
             (State::Data, '<') => self.state = State::TagOpen,
             (State::Data, _) => (),
             (State::TagOpen, _) => self.open(c),
+            (State::TagName, _) if self.element.is_empty() && !c.is_ascii_alphabetic() => self.close(c),
             (State::TagName, '>')
             | (State::InTag, '>')
             | (State::AttributeName | State::AfterName | State::BeforeValue, '>') => {
@@ -193,16 +216,25 @@ impl Walk {
         Ok(())
     }
 
+    /// For most readers the end of a comment is the end of a conditional one, whatever it stands in: then they
+    /// would go on in the middle of what others take for a tag.
+    fn watch(&mut self, c: char) -> Result<(), Fault> {
+        let is_end = c == '>' && matches!(self.recent, [_, '-', '-'] | ['-', '-', '!']);
+        self.recent = [self.recent[1], self.recent[2], c];
+        match is_end && self.is_conditional && !matches!(self.state, State::Declaration | State::Comment) {
+            true => self.note(Err(invalid("A conditional comment must end with `<![endif]-->`."))),
+            false => Ok(()),
+        }
+    }
+
     fn open(&mut self, c: char) {
         self.element.clear();
         self.is_closing = c == '/';
         self.is_refresh = false;
         self.state = match c {
             '/' => State::TagName,
-            '!' | '?' => {
-                self.tail.clear();
-                State::Declaration
-            }
+            '!' => self.begin_declaration(""),
+            '?' => self.begin_declaration("?"),
             _ if c.is_ascii_alphabetic() => {
                 self.element.push(c.to_ascii_lowercase());
                 State::TagName
@@ -210,6 +242,20 @@ impl Walk {
             '<' => State::TagOpen,
             _ => State::Data,
         };
+    }
+
+    /// `</` without a name: readers skip to the next `>`, whatever is quoted before it.
+    fn close(&mut self, c: char) {
+        self.state = match c {
+            '>' => State::Data,
+            _ => self.begin_declaration("/"),
+        };
+    }
+
+    /// Only `<!` can begin a comment; what else is skipped has something before it.
+    fn begin_declaration(&mut self, before: &str) -> State {
+        before.clone_into(&mut self.tail);
+        State::Declaration
     }
 
     /// Inside what is not markup: looks for its end.
@@ -220,9 +266,19 @@ impl Walk {
                 self.tail.clear();
                 self.state = State::Comment;
             }
-            State::Declaration if c == '>' => self.state = State::Data,
-            // `<!-->` and `<!--->` are whole comments too.
-            State::Comment if c == '>' && ends_comment(&self.tail) => self.state = State::Data,
+            State::Declaration if c == '>' => {
+                self.is_conditional &= !self.tail.ends_with("-->") && !self.tail.ends_with("--!>");
+                self.state = State::Data;
+            }
+            // `<!-->` and `<!--->` are whole comments too. Inside of a conditional one they end both.
+            State::Comment if c == '>' && ends_comment(&self.tail) => {
+                self.is_conditional = false;
+                self.state = State::Data;
+            }
+            State::Comment if c == '>' && begins_condition(&self.tail) => {
+                self.is_conditional = true;
+                self.state = State::Data;
+            }
             State::Raw if self.ends_raw(c) => {
                 check_style(&self.tail)?;
                 self.is_closing = true;
@@ -253,8 +309,13 @@ impl Walk {
             return Ok(());
         }
         let value = squeezed(&self.value);
+        self.veil.attribute(&name, &value);
+        if self.is_conditional && value.contains('<') {
+            // Nobody knows where Outlook takes the element around it to end.
+            self.note(Err(invalid("A conditional comment must have no tag inside of an attribute.")))?;
+        }
         match name.as_str() {
-            "srcdoc" | "formaction" | "ping" => {
+            "autofocus" | "contenteditable" | "srcdoc" | "formaction" | "ping" => {
                 return Err(Fault::Suspicious(format!("`{name}` is not allowed in e-mails.")));
             }
             _ if name.starts_with("on") => return Err(Fault::Suspicious(format!("`{name}` runs code."))),
@@ -272,12 +333,15 @@ impl Walk {
 
     fn end_tag(&mut self) -> Result<(), Fault> {
         let name = self.element.as_str();
-        if FORBIDDEN.contains(&name) {
+        // Outlook gets its own settings in such an element.
+        let is_for_outlook = name == "noscript" && self.is_conditional;
+        if FORBIDDEN.contains(&name) && !is_for_outlook {
             return Err(Fault::Suspicious(format!("`<{name}>` is not allowed in e-mails.")));
         }
         if name == "meta" && self.is_refresh {
             return Err(Fault::Suspicious("An e-mail must not lead elsewhere by itself.".to_owned()));
         }
+        self.veil.tag(name, self.is_closing);
         self.tail.clear();
         self.state = match RAW.contains(&name) && !self.is_closing {
             true => State::Raw,
@@ -286,8 +350,20 @@ impl Walk {
         Ok(())
     }
 
-    /// The context of a variable that stands here.
-    fn value(&mut self, path: &str) -> Result<Context, Fault> {
+    /// The place of a variable that stands here.
+    fn value(&mut self, path: &str) -> Result<Place, Fault> {
+        let context = self.context(path)?;
+        let spot = match self.state {
+            State::Data => Spot::Text,
+            State::Value(_) => address(&self.element, &self.attribute, context == Context::Url),
+            _ => Spot::Unseen,
+        };
+        let is_hidden = self.veil.hides() || self.is_conditional;
+        let spot = if is_hidden && spot != Spot::Loaded { Spot::Unseen } else { spot };
+        Ok(Place { context, spot })
+    }
+
+    fn context(&mut self, path: &str) -> Result<Context, Fault> {
         match self.state {
             State::Data => Ok(Context::Text),
             State::Raw if self.element == "title" => Ok(Context::Text),
@@ -314,6 +390,11 @@ impl Walk {
             begun => check_url(begun).and_then(|()| check_part(authority(begun), path)),
         }
     }
+}
+
+/// Whether a comment becomes markup here for those who know conditions: `<!--[if mso]>`.
+fn begins_condition(tail: &str) -> bool {
+    tail.trim_start().starts_with("[if") && tail.contains(']')
 }
 
 fn ends_comment(tail: &str) -> bool {
@@ -379,7 +460,8 @@ mod tests {
     use super::*;
 
     fn walk(page: &str) -> Result<Vec<Context>, Fault> {
-        contexts(&parse(page).unwrap().pieces)
+        let places = places(&parse(page).unwrap().pieces)?;
+        Ok(places.into_iter().map(|place| place.context).collect())
     }
 
     #[test]
@@ -447,9 +529,22 @@ mod tests {
             "<a href='/x'>",
             "<!{{a}}>",
             "<a href='htt{{a}}'>",
+            "<!--[if mso]>a",
+            "<!--[if mso]>a-->",
+            "<!--[if mso]><p title='--><b>'><![endif]-->",
+            "<!--[if mso]><p title='--!><b>'><![endif]-->",
+            "<!--[if mso]><!><p title='--><b>'><![endif]-->",
+            "<!--[if mso]><noscript><p title='</noscript><b>'></noscript><![endif]-->",
         ] {
             assert!(matches!(walk(page), Err(Fault::Invalid(_))), "{page}: {:?}", walk(page));
         }
+    }
+
+    #[test]
+    fn what_outlook_is_told_is_read_like_the_rest() {
+        let page = "<!--[if mso | IE]><noscript><xml><o:x>96</o:x></xml></noscript><style>a{b:c}</style><![endif]-->\
+            <!--[if mso]><v:rect href='{{a}}'><![endif]-->{{b}}<!--[if !mso]><!-->{{c}}<!--<![endif]--><!-- x -->";
+        assert_eq!(walk(page), Ok(vec![Context::Url, Context::Text, Context::Text]));
     }
 
     #[test]
@@ -483,6 +578,19 @@ mod tests {
             "<<script>",
             "<style></style x><script>",
             "<title></title\n><script>",
+            "<!--[if mso]><script><![endif]-->",
+            "<!-- [IF gte mso 9]><p onclick='x'><![endif]-->",
+            "<!--[if mso]><!--><script><!--<![endif]-->",
+            "<!--[if mso]>a<![endif]--><noscript>",
+            "</ x='><script>'>",
+            "</ x=\"><script>\">",
+            "<?-- > <script> -->",
+            "<!--[if mso]>a<![endif]--></!--><script>",
+            "<keygen>",
+            "<isindex prompt='Password'>",
+            "<dialog open>",
+            "<p contenteditable>",
+            "<p autofocus tabindex='0'>",
         ] {
             assert!(matches!(walk(page), Err(Fault::Suspicious(_))), "{page}: {:?}", walk(page));
         }

@@ -16,12 +16,14 @@ pub mod markup;
 pub mod model;
 pub mod plain;
 pub mod render;
+pub mod required;
 pub mod rules;
 pub mod samples;
 pub mod store;
 pub mod syntax;
 pub mod variables;
 pub mod view;
+pub mod visibility;
 pub mod writing;
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use minijinja::value::ValueKind;
 use minijinja::{AutoEscape, Environment, HtmlEscape, State, UndefinedBehavior};
 use serde_json::Value;
 
-use super::markup::{self, Context, Fault};
+use super::markup::{self, Context, Fault, Place};
 use super::syntax::{self, Parsed, Piece};
 use crate::limits::{TEMPLATE_FUEL, TEMPLATE_OUTPUT_BYTES};
 
@@ -28,6 +28,8 @@ pub enum Form {
 pub struct Prepared<'a> {
     /// What was read.
     pub parsed: Parsed<'a>,
+    /// Where its variables stand, in order; nothing where all of it is text.
+    pub places: Vec<Place>,
     source: String,
     form: Form,
 }
@@ -35,17 +37,17 @@ pub struct Prepared<'a> {
 /// Reads a template.
 pub fn prepare(source: &str, form: Form) -> Result<Prepared<'_>, Fault> {
     let parsed = syntax::parse(source).map_err(Fault::Invalid)?;
-    let contexts = match form {
-        Form::Html => markup::contexts(&parsed.pieces)?,
+    let places = match form {
+        Form::Html => markup::places(&parsed.pieces)?,
         Form::Line | Form::Text => Vec::new(),
     };
-    let source = translated(&parsed.pieces, contexts);
-    Ok(Prepared { parsed, source, form })
+    let source = translated(&parsed.pieces, &places);
+    Ok(Prepared { parsed, places, source, form })
 }
 
 /// The template in the engine's words.
-fn translated(pieces: &[Piece<'_>], contexts: Vec<Context>) -> String {
-    let mut contexts = contexts.into_iter();
+fn translated(pieces: &[Piece<'_>], places: &[Place]) -> String {
+    let mut contexts = places.iter().map(|place| place.context);
     let mut source = String::new();
     for piece in pieces {
         match piece {

@@ -5,12 +5,11 @@ use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Problem, Result, Time};
 use serde_json::json;
 
-use super::branches::always_shown;
 use super::input::{PreviewTemplate, PutTemplateLocale, ToggleTemplateDelivery, UpsertTemplate};
 use super::markup::Fault;
 use super::model::{Changes, Channel, FROM_EMAIL_NAME, Stored, System};
 use super::render::{Form, Prepared, prepare};
-use super::{catalogue, layout, samples, variables};
+use super::{catalogue, layout, required, samples, variables};
 use crate::limits::{
     LOCAL_PART_CHARS, SMS_CHARS, TEMPLATE_BODY_BYTES, TEMPLATE_NAME_CHARS, TEMPLATE_SUBJECT_CHARS,
 };
@@ -173,15 +172,7 @@ fn check_body(
         return Ok(());
     }
     let Some(prepared) = read(body, form, param, problems)? else { return Ok(()) };
-    let shown = always_shown(&prepared.parsed.pieces);
-    for name in system.required.iter().filter(|name| !shown.contains(**name)) {
-        let problem = Problem::of(Code::RequiredVariableMissing, param).with("variable", *name);
-        let text = match prepared.parsed.shown.contains(*name) {
-            true => format!("The template must show {{{{{name}}}}} in every branch of its conditions."),
-            false => format!("The template must show {{{{{name}}}}}."),
-        };
-        problems.push(problem.saying(text));
-    }
+    problems.extend(required::problems(system, &prepared, param));
     check_variables(system, &prepared, param, problems);
     Ok(())
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::branches::always_shown;
 use super::model::Channel;
 use super::render::{Form, filled, prepare};
-use super::{catalogue, layout, plain, samples, variables};
+use super::{catalogue, layout, plain, required, samples, variables};
 use crate::limits::{SMS_CHARS, TEMPLATE_BODY_BYTES};
 
 fn sample() -> serde_json::Value {
@@ -34,11 +33,9 @@ fn every_template_obeys_the_rules_for_those_of_instances() {
             }
             prepared.fill(&sample()).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         }
+        let shown = required::problems(system, &prepare(&body, form).ok().unwrap(), "body");
+        assert!(shown.is_empty(), "{name}: {shown:?}");
         for required in system.required {
-            assert!(
-                always_shown(&prepare(&body, form).ok().unwrap().parsed.pieces).contains(*required),
-                "{name}: {required}"
-            );
             assert!(variables::is_available(system, required), "{name}: {required}");
         }
     }
