@@ -243,8 +243,8 @@ async fn every_kind_of_event_is_listed() {
     let first = json!({"object": "webhook_event_type", "name": "email.created", "description": list["data"][0]["description"],
         "emitted": true});
     assert_eq!(list["data"][0], first);
-    let to_come = list["data"].as_array().unwrap().iter().filter(|it| it["emitted"] == false);
-    assert_eq!(to_come.last().unwrap()["name"], "paymentAttempt.updated");
+    let mut to_come = list["data"].as_array().unwrap().iter().filter(|it| it["emitted"] == false);
+    assert_eq!(to_come.next_back().unwrap()["name"], "paymentAttempt.updated");
     let names: Vec<&str> =
         list["data"].as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap()).collect();
     create(&t, json!({"event_types": names})).await.ok();
