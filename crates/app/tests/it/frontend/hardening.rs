@@ -1,6 +1,6 @@
 //! What an attacker tries at the edges of the machines.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
@@ -14,6 +14,7 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{PASSWORD, sign_in, user};
 
