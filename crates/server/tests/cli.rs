@@ -286,6 +286,13 @@ fn settings_are_changed_while_the_server_runs() {
     child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 3}}"#).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!(get("username"), json!({"min_length": 3, "max_length": 64}));
+
+    // What signs must be hard to guess.
+    let weak = home.run(&["settings", "set", "messages.sms.webhook.secret=word"]);
+    assert_eq!(weak.status.code(), Some(2));
+    assert!(text(&weak.stderr).contains("random bytes"), "{}", text(&weak.stderr));
+    let strong = "messages.sms.webhook.secret=whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+    assert!(home.run(&["settings", "set", strong]).status.success());
 }
 
 #[test]
