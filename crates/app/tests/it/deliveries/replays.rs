@@ -225,3 +225,33 @@ async fn a_replay_while_events_are_on_their_way_sends_everything_in_order() {
         assert_eq!(standing(&t, &endpoint, &event).await, ("succeeded".to_owned(), 1));
     }
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_replay_while_an_answer_takes_long_sends_everything_in_order() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let (id, _) = user(&t, "ann").await;
+    let slow = rename(&t, &id, "One").await;
+    rename(&t, &id, "Two").await;
+    let (waits_for, is_slow) = (slow.clone(), AtomicBool::new(true));
+    receiver.react_by(move |arrival| match arrival.id() == waits_for && is_slow.swap(false, Relaxed) {
+        true => Reaction::Late(Duration::from_secs(4), 500),
+        false => Reaction::status(200),
+    });
+    let replays = async {
+        // Its batch was noted without it.
+        let path = format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{slow}");
+        while t.get(&path).await.status != 200 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        replay(&t, &endpoint, json!({"since": 0})).await;
+    };
+    let courier = courier(&t);
+    tokio::join!(send(&courier), replays);
+    let (all, arrived) = (feed_ids(&t).await, receiver.ids());
+    assert_eq!(arrived[arrived.len() - 3..], all, "{arrived:?}");
+    for event in all {
+        assert_eq!(standing(&t, &endpoint, &event).await, ("succeeded".to_owned(), 1));
+    }
+}
