@@ -108,8 +108,9 @@ async fn what_is_never_answered_is_tried_again_though_nobody_noted_it() {
     let (ann, created) = user(&t, "ann").await;
     let dying = courier(&t);
     let sending = tokio::spawn(async move { send(&dying).await });
-    let (_, other) = user(&t, "bob").await;
+    // Before there is another, or that one might be what is not answered.
     arrival_of(&receiver, &created).await;
+    let (_, other) = user(&t, "bob").await;
     arrival_of(&receiver, &other).await;
     let renamed = rename(&t, &ann, "Ann").await;
     for _ in 0..400 {
