@@ -187,6 +187,8 @@ pub enum SecondFactor {
     /// No.
     #[default]
     None,
+    /// Not yet: it will once it is verified.
+    Wanted,
     /// Yes.
     Reserved,
     /// Yes, and it is the one asked first.
@@ -310,8 +312,7 @@ impl User {
 
     /// Whether there is a second factor.
     pub fn has_second_factor(&self) -> bool {
-        self.totp_enabled
-            || self.phone_numbers.all.iter().any(|phone| phone.second_factor != SecondFactor::None)
+        self.totp_enabled || self.phone_numbers.all.iter().any(Contact::is_second_factor)
     }
 
     /// What the user is best known by: the primary address, else the number, the username or a wallet.
@@ -380,6 +381,11 @@ impl Contact {
     /// Whether it is proven to belong to the user.
     pub fn is_verified(&self) -> bool {
         self.verification.is_some()
+    }
+
+    /// Whether codes sent here are a second factor.
+    pub fn is_second_factor(&self) -> bool {
+        matches!(self.second_factor, SecondFactor::Reserved | SecondFactor::Default)
     }
 
     /// Whether nobody else may hold it.
