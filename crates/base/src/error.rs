@@ -381,7 +381,6 @@ catalogue! {
     UserLocked = 403 "user_locked" "Your account is locked. Please try again later.";
     VerificationExpired = 400 "verification_expired" "This verification has expired. Please ask for a new one.";
     VerificationFailed = 400 "verification_failed" "Too many failed attempts. Please start again.";
-    VerificationLinkTokenExpired = 400 "verification_link_token_expired" "This link has expired.";
     VerificationLinkTokenInvalid = 400 "verification_link_token_invalid" "This link is not valid.";
     VerificationMissing = 400 "verification_missing" "Ask for a code or a link first.";
     VerificationNotSent = 400 "verification_not_sent" "Nothing was sent yet.";

@@ -108,7 +108,10 @@ pub async fn prepare(
                 return Err(Error::new(Code::VerificationAlreadyVerified));
             }
             let challenge = send(tx, &act, &before, kind, &contact, way).await?;
-            let after = asked(before.clone(), kind, &id, challenge);
+            let mut after = asked(before.clone(), kind, &id, challenge.clone());
+            if let Some(contact) = after.contacts_mut(kind).find_mut(&id) {
+                contact.links.note(&challenge);
+            }
             users::save(tx, &before, &after).await?;
             picked(&after, kind, &id)
         })

@@ -220,6 +220,7 @@ pub fn prepare(
     };
     claimed.verification = Some(prepared.challenge.clone());
     claimed.is_outdated = false;
+    sign_up.links.note(&prepared.challenge);
     Ok(prepared)
 }
 

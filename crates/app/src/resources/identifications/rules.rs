@@ -6,6 +6,7 @@ use latchkey_base::{Code, Error, Problem, Result, Time, text};
 
 use super::input::Status;
 use crate::limits::IDENTIFICATIONS_PER_KIND;
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::users::model::{
     Contact, Contacts, ExternalAccount, Kind, SecondFactor, Strategy, User, Verification,
 };
@@ -41,6 +42,7 @@ pub fn contact(value: String, status: Status, now: Time, rng: &dyn Rng) -> Conta
         reserved: status == Status::Reserved,
         verification: (status == Status::Verified).then(by_admin),
         challenge: None,
+        links: SentLinks::default(),
         linked_to: Vec::new(),
         second_factor: SecondFactor::None,
         created_at: now,

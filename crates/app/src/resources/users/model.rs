@@ -9,6 +9,7 @@ use latchkey_base::text::fold;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::challenges::model::Challenge;
 
 /// A user, as stored. What is absent or empty is left out of the document.
@@ -108,6 +109,9 @@ pub struct Contact {
     /// The proof the user was last asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
+    /// The links that were sent to it.
+    #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
+    pub links: SentLinks,
     /// Connected accounts that vouch for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked_to: Vec<Link>,
