@@ -41,6 +41,8 @@ async fn what_is_no_number_or_taken_is_refused() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;
     t.user(json!({"phone_number": ["+4915100000000"]})).await;
+    let added = me.post(PATH, json!({"phone_number": "+49 (151) 12-34.56 99"})).await.ok();
+    assert_eq!(added["response"]["phone_number"], "+4915112345699");
     me.post(PATH, json!({"phone_number": "12"})).await.is_problem(
         422,
         "form_param_format_invalid",
