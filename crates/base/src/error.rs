@@ -376,6 +376,7 @@ catalogue! {
     StrategyForUserInvalid = 400 "strategy_for_user_invalid" "This way to sign in is not open to the account.";
     TooManyUnverifiedIdentifications = 400 "too_many_unverified_identifications" "Verify or remove others first.";
     TotpAlreadyEnabled = 400 "totp_already_enabled" "An authenticator app is already set up.";
+    UpdatingUserPasswordDeprecated = 403 "updating_user_password_deprecated" "A password is changed with `POST /v1/me/change_password`.";
     UserBanned = 403 "user_banned" "This account is banned.";
     UserDeleteSelfNotEnabled = 403 "user_delete_self_not_enabled" "This account cannot delete itself.";
     UserLocked = 403 "user_locked" "Your account is locked. Please try again later.";

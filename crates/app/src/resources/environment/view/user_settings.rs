@@ -57,6 +57,9 @@ pub(super) struct AttributeView<'a> {
     verifications: &'a [Strategy],
     verify_at_sign_up: bool,
     immutable: bool,
+    /// How codes reach a phone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<&'static [&'static str]>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -219,7 +222,7 @@ pub(super) fn view(settings: &Settings) -> UserSettingsView<'_> {
 fn attributes(attributes: &Attributes) -> AttributesView<'_> {
     AttributesView {
         email_address: attribute(&attributes.email_address),
-        phone_number: attribute(&attributes.phone_number),
+        phone_number: AttributeView { channels: Some(&["sms"]), ..attribute(&attributes.phone_number) },
         username: attribute(&attributes.username),
         web3_wallet: web3_wallet(),
         first_name: attribute(&attributes.first_name),
@@ -242,6 +245,7 @@ const OFF: AttributeView<'_> = AttributeView {
     verifications: &[],
     verify_at_sign_up: false,
     immutable: false,
+    channels: None,
 };
 
 /// Backends may give users wallets, but nobody can prove to hold one: pages must not offer it.
@@ -263,6 +267,7 @@ pub(super) fn attribute(attribute: &Attribute) -> AttributeView<'_> {
         verifications: &attribute.verifications,
         verify_at_sign_up: attribute.verify_at_sign_up,
         immutable: attribute.immutable,
+        channels: None,
     }
 }
 
