@@ -1,11 +1,13 @@
-//! Signing keys, parsed once: opening and parsing one costs more than signing with it.
+//! Signing keys, parsed once: opening and parsing one costs more than signing with it. And the tokens of clients
+//! whose signature was found good: they come with every request of a browser.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
+use latchkey_jose::digest::sha256;
 use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt;
 use latchkey_jose::rsa::SigningKey;
@@ -18,6 +20,8 @@ use crate::resources::instances::{rules, store};
 
 /// Keys kept parsed; each takes some kilobytes.
 const KEPT: usize = 1000;
+/// Tokens remembered as checked, by their digests.
+const CHECKED: usize = 50_000;
 
 /// What a token is for, so that one kind is never taken for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,18 +71,54 @@ impl Signer {
 
 /// The keys whose signatures count for an instance.
 pub async fn public_keys(tx: &mut Tx, instance: &InstanceId, now: Time) -> Result<Vec<Jwk>> {
-    let stored = store::public_keys(tx, instance, now).await?;
-    stored.iter().map(|jwk| serde_json::from_str(jwk).map_err(Error::internal)).collect()
+    parsed(&store::public_keys(tx, instance, now).await?)
 }
 
-/// Parsed keys by their id.
+fn parsed(keys: &[String]) -> Result<Vec<Jwk>> {
+    keys.iter().map(|jwk| serde_json::from_str(jwk).map_err(Error::internal)).collect()
+}
+
+/// What was parsed and checked.
 #[derive(Default)]
-pub struct Keyring(RwLock<HashMap<String, Signer>>);
+pub struct Keyring {
+    /// Keys by their id.
+    signers: RwLock<HashMap<String, Signer>>,
+    /// Digests of tokens, each with its instance.
+    checked: RwLock<HashSet<[u8; 32]>>,
+}
 
 impl Keyring {
     fn get(&self, kid: &str) -> Option<Signer> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).get(kid).cloned()
+        self.signers.read().unwrap_or_else(PoisonError::into_inner).get(kid).cloned()
     }
+
+    fn keep(&self, kid: String, signer: Signer) {
+        let mut signers = self.signers.write().unwrap_or_else(PoisonError::into_inner);
+        if signers.len() >= KEPT {
+            signers.clear();
+        }
+        signers.insert(kid, signer);
+    }
+
+    fn is_checked(&self, digest: &[u8; 32]) -> bool {
+        self.checked.read().unwrap_or_else(PoisonError::into_inner).contains(digest)
+    }
+
+    fn note_checked(&self, digest: [u8; 32]) {
+        let mut checked = self.checked.write().unwrap_or_else(PoisonError::into_inner);
+        if checked.len() >= CHECKED {
+            checked.clear();
+        }
+        checked.insert(digest);
+    }
+}
+
+/// Where keys are read, if they have to be.
+pub enum Reading<'a> {
+    /// In a transaction that is open.
+    In(&'a mut Tx),
+    /// In one of its own.
+    Alone,
 }
 
 impl App {
@@ -92,11 +132,7 @@ impl App {
         }
         let key = Arc::new(rules::open_key(&self.master, &kid, &sealed)?);
         let signer = Signer { kid: kid.as_str().into(), key };
-        let mut keys = self.keyring.0.write().unwrap_or_else(PoisonError::into_inner);
-        if keys.len() >= KEPT {
-            keys.clear();
-        }
-        keys.insert(kid, signer.clone());
+        self.keyring.keep(kid, signer.clone());
         Ok(signer)
     }
 
@@ -107,5 +143,24 @@ impl App {
             Some(signer) => Ok(signer),
             None => self.signer(&mut self.db.read().await?, &site.instance, now).await,
         }
+    }
+
+    /// Whether the token of a client was signed by a key the instance has or had. What a client can do rests on
+    /// the secret in its token, so people stay signed in when keys change; and nobody gets in with a token that
+    /// was not made here.
+    pub async fn is_signed(&self, reading: Reading<'_>, instance: &InstanceId, token: &str) -> Result<bool> {
+        let digest = sha256(&[instance.as_str().as_bytes(), b" ", token.as_bytes()].concat());
+        if self.keyring.is_checked(&digest) {
+            return Ok(true);
+        }
+        let keys = match reading {
+            Reading::In(tx) => store::past_public_keys(tx, instance).await?,
+            Reading::Alone => store::past_public_keys(&mut self.db.read().await?, instance).await?,
+        };
+        let is_signed = jwt::verify(&parsed(&keys)?, token).is_ok_and(|it| it.header.get("cat").is_none());
+        if is_signed {
+            self.keyring.note_checked(digest);
+        }
+        Ok(is_signed)
     }
 }

@@ -63,6 +63,8 @@ pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
 /// of those whose time has come still hold one.
 pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
+/// How long a browser keeps what proves it: the longest browsers allow, 400 days.
+pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
 /// Callers who wait for events at once; each looks twice a second.

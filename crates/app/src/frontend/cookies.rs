@@ -7,6 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_jose::digest::sha1;
 
 use super::site::Site;
+use crate::limits::CLIENT_TOKEN_MS;
 
 /// The client's proof.
 pub const CLIENT: &str = "__client";
@@ -22,8 +23,7 @@ pub const REFRESH: &str = "__refresh";
 /// What a satellite knows a browser by that it sent to the primary domain.
 pub const SYNC: &str = "__clerk_sync";
 
-/// The longest a browser keeps a cookie: 400 days.
-const LONGEST_SECONDS: i64 = 400 * 24 * 3600;
+const LONGEST_SECONDS: i64 = CLIENT_TOKEN_MS / 1000;
 /// How long a browser may take to the primary domain and back.
 const SYNC_SECONDS: i64 = 10 * 60;
 /// How long the last session token stays; what it says is over long before.

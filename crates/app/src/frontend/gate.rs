@@ -2,6 +2,7 @@
 //! whether it asks too often; and the headers that let pages of other origins read the answer.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -14,9 +15,10 @@ use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::api::Operation;
-use latchkey_web::edge::OperationIndex;
+use latchkey_web::edge::{Caused, OperationIndex};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
+use tokio::time::{Instant, sleep_until};
 
 use super::cookies;
 use super::refusals::Asked;
@@ -35,6 +37,10 @@ const READ_AHEAD: [&str; 2] = ["createSessionToken", "getClient"];
 
 /// What begins a session, which only happens on the primary domain.
 const ON_PRIMARY: [&str; 2] = ["/v1/client/sign_ins", "/v1/client/sign_ups"];
+
+/// How long answers about accounts take where nobody is to learn which there are: longer than what is done for
+/// those who have one.
+const GUARDED: Duration = Duration::from_millis(100);
 
 /// What makes a client, or opens a session by a link.
 const ENTRANCES: [&str; 4] = ["acceptTicket", "postClient", "putClient", "verify"];
@@ -67,14 +73,31 @@ pub async fn pass(State(state): State<AppState>, mut request: Request, next: Nex
 }
 
 /// The answer to a request that was let in. What is asked most often is not noted down for a refusal.
-async fn answered(state: &AppState, request: Request, next: Next) -> Response {
+async fn answered(state: &AppState, mut request: Request, next: Next) -> Response {
     let is_read_ahead = operation(&state.0, &request).is_some_and(is_read_ahead);
     let asked = if is_read_ahead { None } else { Asked::note(&request) };
+    let not_before = guard(&state.0, &mut request);
     let response = next.run(request).await;
-    match asked {
+    let response = match asked {
         Some(asked) => asked.complete(state, response).await,
         None => response,
+    };
+    if let Some(not_before) = not_before {
+        sleep_until(not_before).await;
     }
+    response
+}
+
+/// Where nobody is to learn who has an account: when the answer may go out. It does not tell the number of an
+/// event either, because a code is only sent to somebody.
+fn guard(app: &App, request: &mut Request) -> Option<Instant> {
+    let is_asked = operation(app, request).is_some_and(signs_in);
+    let site = request.extensions().get::<Arc<Site>>().filter(|_| is_asked)?;
+    if !site.settings.attack_protection.enumeration_protection {
+        return None;
+    }
+    request.extensions_mut().remove::<Caused>();
+    Some(Instant::now() + GUARDED)
 }
 
 /// The operation a request is, if it is one.
@@ -85,6 +108,12 @@ fn operation<'a>(app: &'a App, request: &Request) -> Option<&'a Operation> {
 
 fn is_read_ahead(operation: &Operation) -> bool {
     READ_AHEAD.contains(&operation.id)
+}
+
+/// Whether it is a step towards a session.
+fn signs_in(operation: &Operation) -> bool {
+    operation.method != Method::GET
+        && ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning))
 }
 
 async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
@@ -134,8 +163,7 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
 /// Nobody signs in or up on a satellite, and no client begins there. Pages of satellites in development ask
 /// the primary domain, and tell whose they are.
 fn check_domain(site: &Site, operation: &Operation, query: &str) -> Result<()> {
-    let signs_in = operation.method != Method::GET
-        && ON_PRIMARY.iter().any(|beginning| operation.path.starts_with(beginning));
+    let signs_in = signs_in(operation);
     let is_satellite = match &site.seat {
         Some(_) => signs_in || ENTRANCES.contains(&operation.id),
         None => signs_in && site.is_development() && names_satellite(site, query)?,

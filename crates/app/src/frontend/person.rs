@@ -12,6 +12,7 @@ use serde_json::json;
 use super::site::At;
 use super::visitor::Visitor;
 use crate::AppState;
+use crate::keyring::Reading;
 use crate::resources::factors::rules as factors;
 use crate::resources::sessions::model::{Reverification, Session};
 use crate::resources::sessions::present::Present;
@@ -82,9 +83,12 @@ impl FromRequestParts<AppState> for InPath {
 async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<Option<Person>, Failure> {
     let At(site) = At::from_request_parts(parts, state).await?;
     let Some(present) = parts.extensions.remove::<Present>() else { return Ok(None) };
-    let Some((mut visitor, client, secret)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
+    let Some((mut visitor, token)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
     let AppState(app) = state;
-    let Some((client, live)) = present.proven(&site, &client, &secret) else { return Ok(None) };
+    let Some((client, live)) = present.proven(&site, token) else { return Ok(None) };
+    if !app.is_signed(Reading::Alone, &site.instance, token).await? {
+        return Ok(None);
+    }
     let asked = live.into_iter().find(|(session, _)| session.id == *id);
     let Some((session, user)) = asked.filter(|(session, _)| session.is_live(app.clock.now())) else {
         return Ok(None);

@@ -15,13 +15,14 @@ use latchkey_web::reply::Failure;
 
 use super::site::{At, Site};
 use super::{cookies, redirects};
-use crate::AppState;
 use crate::cx::{Act, Cx, Place};
+use crate::keyring::Reading;
 use crate::resources::clients::model::Client;
 use crate::resources::clients::{store, token};
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::present::Present;
 use crate::resources::users::model::User;
+use crate::{App, AppState};
 
 /// Where browsers tell whether a page asks its own origin.
 const FETCH_SITE: &str = "sec-fetch-site";
@@ -87,24 +88,22 @@ impl Visitor {
         let At(site) = At::from_request_parts(parts, state).await?;
         let AppState(app) = state;
         let mut visitor = Visitor::at(site);
-        visitor.enter_by_cookies(&mut app.db.read().await?, parts, None).await?;
+        visitor.enter_by_cookies(app, &mut app.db.read().await?, parts, None).await?;
         Ok(visitor)
     }
 
-    /// The browser behind a request that shows nothing but the cookie of a client, and what that says. Nobody
-    /// has checked it yet: what is asked most often does so in the statement that reads the rest.
-    pub fn unproven(parts: &Parts, site: &Arc<Site>) -> Result<Option<(Visitor, ClientId, Secret)>> {
+    /// The browser behind a request that shows nothing but the cookie of a client, and that cookie. Nobody has
+    /// checked it yet: what is asked most often does so with what the gate has read.
+    pub fn unproven<'a>(parts: &'a Parts, site: &Arc<Site>) -> Result<Option<(Visitor, &'a str)>> {
         let asked = Asked::read(parts.uri.query().unwrap_or_default())?;
         if parts.headers.contains_key(AUTHORIZATION) || asked.dev_browser.is_some() {
             return Ok(None);
         }
-        let Some((id, secret)) = cookies::read(&parts.headers, cookies::CLIENT).and_then(token::read) else {
-            return Ok(None);
-        };
+        let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) else { return Ok(None) };
         let origin = one(parts, ORIGIN.as_str(), Code::MultipleOriginHeaderValuesForbidden)?;
         let origin = origin.or_else(|| own_origin(parts, site));
         let visitor = Visitor { origin, is_native: asked.is_native, ..Visitor::at(site.clone()) };
-        Ok(Some((visitor, id, secret)))
+        Ok(Some((visitor, token)))
     }
 
     /// What a transaction of this request needs to know.
@@ -219,11 +218,12 @@ impl FromRequestParts<AppState> for Visitor {
         match (shown, authorization) {
             (Some(token), _) => visitor.enter_as_dev_browser(&mut tx, &token).await?,
             (None, Some(token)) => {
-                visitor.enter_by_token(&mut tx, token.strip_prefix("Bearer ").unwrap_or(&token)).await?
+                let token = token.strip_prefix("Bearer ").unwrap_or(&token);
+                visitor.enter_by_token(app, &mut tx, token).await?;
             }
             (None, None) => {
                 let present = parts.extensions.remove::<Present>();
-                visitor.enter_by_cookies(&mut tx, parts, present).await?;
+                visitor.enter_by_cookies(app, &mut tx, parts, present).await?;
             }
         }
         Ok(visitor)
@@ -257,20 +257,29 @@ impl Visitor {
     }
 
     /// A token nobody knows, or one from before the last sign-in, is worth as much as none.
-    async fn enter_by_token(&mut self, tx: &mut Tx, token: &str) -> Result<()> {
+    async fn enter_by_token(&mut self, app: &App, tx: &mut Tx, token: &str) -> Result<()> {
         let Some((id, secret)) = token::read(token) else { return Ok(()) };
         let found = store::find_with_digest(tx, &self.site.instance, &id).await?;
         let proven = found.filter(|(_, digest)| self.site.is_proof(&id, digest, &secret));
-        self.client = proven.map(|(client, _)| client);
+        if app.is_signed(Reading::In(tx), &self.site.instance, token).await? {
+            self.client = proven.map(|(client, _)| client);
+        }
         Ok(())
     }
 
-    async fn enter_by_cookies(&mut self, tx: &mut Tx, parts: &Parts, present: Option<Present>) -> Result<()> {
+    async fn enter_by_cookies(
+        &mut self,
+        app: &App,
+        tx: &mut Tx,
+        parts: &Parts,
+        present: Option<Present>,
+    ) -> Result<()> {
         if let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) {
-            let shown = token::read(token).zip(present);
-            match shown.and_then(|((id, secret), present)| present.proven(&self.site, &id, &secret)) {
-                Some((client, live)) => (self.client, self.live) = (Some(client), Some(live)),
-                None => self.enter_by_token(tx, token).await?,
+            match present.and_then(|present| present.proven(&self.site, token)) {
+                Some((client, live)) if app.is_signed(Reading::In(tx), &client.instance, token).await? => {
+                    (self.client, self.live) = (Some(client), Some(live));
+                }
+                _ => self.enter_by_token(app, tx, token).await?,
             }
         }
         let shown = cookies::read(&parts.headers, cookies::DEV_BROWSER);

@@ -8,6 +8,7 @@
 
 mod batch;
 mod rules;
+mod senders;
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,6 +26,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use self::batch::{Batch, Sent};
+use self::senders::Senders;
 use super::Parts;
 use crate::resources::webhooks::model::Endpoint;
 use crate::resources::{webhook_deliveries, webhooks};
@@ -263,14 +265,37 @@ impl Courier {
         }
     }
 
-    /// Sends to an endpoint until there is nothing left or its turn is over. While one batch is on its way, what
-    /// became of the one before is noted and the next one is read.
+    /// Sends to an endpoint until there is nothing left or its turn is over.
     async fn send_all(&self, turn: &Turn) -> Result<(), Stop> {
         let end = Instant::now() + TURN;
+        let mut listener = self.parts.bell.listen_to(&turn.endpoint.instance);
+        let mut senders = Senders::default();
+        loop {
+            if !self.is_over(end) {
+                self.send_what_is_there(turn, end, &mut senders).await?;
+            }
+            if senders.is_idle() {
+                return Ok(());
+            }
+            // Some answers take long. Others are not held up by them: there may be something new to send.
+            tokio::select! {
+                done = senders.wait() => done?,
+                () = listener.wait(EVERY), if !self.is_over(end) => {}
+            }
+            let late = senders.take_late()?;
+            if !late.deliveries.is_empty() {
+                Sent::late(self, &turn.endpoint, late).await?.save(self, &turn.lease).await?;
+            }
+        }
+    }
+
+    /// Sends batch after batch. While one is on its way, what became of the one before is noted and the next one
+    /// is read.
+    async fn send_what_is_there(&self, turn: &Turn, end: Instant, senders: &mut Senders) -> Result<(), Stop> {
         let mut next = Batch::read(self, &turn.endpoint).await?;
         let mut unsaved: Option<Sent> = None;
         while let Some(mut batch) = next.take() {
-            let sending = batch.send(self, end);
+            let sending = senders.send(batch.round(self, end)?);
             let beside = async {
                 if let Some(sent) = unsaved.take() {
                     sent.save(self, &turn.lease).await?;
@@ -279,7 +304,7 @@ impl Courier {
             };
             // What became of the batch before is noted even if sending this one fails.
             let (outcome, ahead) = try_join(sending.map(Ok), beside).await?;
-            let sent = batch.became(outcome?);
+            let sent = batch.became(outcome?, senders.take_late()?);
             let is_over = self.is_over(end);
             match ahead.filter(|_| sent.is_all_taken() && !is_over) {
                 Some(ahead) if ahead.is_current(self).await? => {

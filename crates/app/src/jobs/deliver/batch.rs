@@ -2,32 +2,26 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::vec;
 
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Numbered, Statement, Tx};
 use latchkey_outbound::reach::Reach;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::senders::{Chain, Item, Outcome, Round};
 use super::{Courier, Stop, rules};
 use crate::events::Event;
 use crate::outbox;
-use crate::resources::events::model::StoredEvent;
 use crate::resources::instances::model::Instance;
 use crate::resources::webhook_deliveries::model::{Delivery, Status};
 use crate::resources::webhooks::endpoints;
 use crate::resources::webhooks::model::Endpoint;
-use crate::resources::webhooks::sending::{Sender, Target};
+use crate::resources::webhooks::sending::Target;
 use crate::resources::webhooks::store::Progress;
 use crate::resources::{events, instances, webhook_deliveries, webhooks};
 
-/// Why events are not sent: deleted before they arrived, damaged, or sealed with another key.
+/// Why an event is not sent: it was deleted before it arrived.
 const GONE: &str = "The event is no longer kept.";
-const UNREADABLE: &str = "The event cannot be opened.";
-/// Requests to one endpoint at once.
-const REQUESTS: usize = 16;
 
 /// Events for one endpoint.
 pub(super) struct Batch {
@@ -48,30 +42,6 @@ pub(super) struct Batch {
     cursor_seq: i64,
 }
 
-/// Events about one subject, oldest first: one is sent when the one before it has arrived.
-type Chain = Vec<Item>;
-
-struct Item {
-    event: StoredEvent,
-    delivery: Delivery,
-}
-
-/// What those who send a batch share.
-struct Round {
-    courier: Courier,
-    target: Target,
-    end: Instant,
-    waiting: Mutex<vec::IntoIter<Chain>>,
-}
-
-/// What became of the events of a batch.
-#[derive(Default)]
-pub(super) struct Outcome {
-    deliveries: Vec<Delivery>,
-    /// Whether each attempt succeeded.
-    attempts: Vec<bool>,
-}
-
 /// A batch that was sent and waits for being noted.
 pub(super) struct Sent {
     batch: Batch,
@@ -83,8 +53,8 @@ impl Batch {
     pub(super) async fn read(courier: &Courier, endpoint: &Endpoint) -> Result<Option<Batch>> {
         let now = courier.parts.clock.now();
         let mut tx = courier.parts.db.read().await?;
-        let Some((endpoint, instance)) = find(&mut tx, endpoint).await? else { return Ok(None) };
-        let mut batch = Batch::of(endpoint, &instance);
+        let Some((endpoint, reach)) = find(&mut tx, endpoint).await? else { return Ok(None) };
+        let mut batch = Batch::of(endpoint, reach);
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = events::store::head(&mut tx, &batch.endpoint.instance).await?;
         let at_once = courier.parts.events_at_once;
@@ -112,7 +82,7 @@ impl Batch {
 
     async fn behind(&self, courier: &Courier) -> Result<Option<Batch>> {
         let mut tx = courier.parts.db.read().await?;
-        let Some((endpoint, instance)) = find(&mut tx, &self.endpoint).await? else { return Ok(None) };
+        let Some((endpoint, reach)) = find(&mut tx, &self.endpoint).await? else { return Ok(None) };
         let Endpoint { instance: id, id: endpoint_id, cursor_seq, .. } = &endpoint;
         let any_waits = webhook_deliveries::store::any_waits(&mut tx, id, endpoint_id).await?;
         if any_waits || *cursor_seq != self.endpoint.cursor_seq {
@@ -120,7 +90,7 @@ impl Batch {
         }
         let stored_seq = *cursor_seq;
         let endpoint = Endpoint { cursor_seq: self.cursor_seq, ..endpoint };
-        let mut batch = Batch { is_plain: true, stored_seq, ..Batch::of(endpoint, &instance) };
+        let mut batch = Batch { is_plain: true, stored_seq, ..Batch::of(endpoint, reach) };
         let new = batch.read_new(&mut tx, courier.parts.events_at_once, courier.parts.clock.now()).await?;
         Ok((new > 0).then_some(batch))
     }
@@ -133,11 +103,11 @@ impl Batch {
     }
 
     /// An empty batch that begins behind the endpoint's cursor.
-    fn of(endpoint: Endpoint, instance: &Instance) -> Batch {
+    fn of(endpoint: Endpoint, reach: Reach) -> Batch {
         Batch {
             cursor_seq: endpoint.cursor_seq,
             stored_seq: endpoint.cursor_seq,
-            reach: instance.settings.events.reach(instance.environment),
+            reach,
             chains: Vec::new(),
             noted: Vec::new(),
             due_subjects: HashSet::new(),
@@ -216,103 +186,38 @@ impl Batch {
         Ok(count)
     }
 
-    /// Sends everything, some subjects at once, each in its order. What is left at the end of the turn waits
-    /// for the next one.
-    pub(super) fn send(
-        &mut self,
-        courier: &Courier,
-        end: Instant,
-    ) -> impl Future<Output = Result<Outcome>> + use<> {
-        let chains = std::mem::take(&mut self.chains);
-        let target = Target::of(&self.endpoint, self.reach, &courier.parts.master);
-        let courier = courier.clone();
-        async move {
-            let senders = chains.len().min(REQUESTS);
-            let waiting = Mutex::new(chains.into_iter());
-            let round = Arc::new(Round { courier, target: target?, end, waiting });
-            // Tasks, so that all processors take part; they end with the set.
-            let mut tasks: JoinSet<Result<Outcome>> = (0..senders).map(|_| round.clone().send()).collect();
-            let mut all = Outcome::default();
-            while let Some(done) = tasks.join_next().await {
-                let Outcome { deliveries, attempts } = done.map_err(Error::internal)??;
-                all.deliveries.extend(deliveries);
-                all.attempts.extend(attempts);
-            }
-            let now = round.courier.parts.clock.now();
-            let mut waiting = round.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            let left = waiting.by_ref().flatten();
-            all.deliveries.extend(left.map(|item| rules::left(item.delivery, now)));
-            Ok(all)
-        }
+    /// Takes out what is to be sent. What is left at the end of the turn waits for the next one.
+    pub(super) fn round(&mut self, courier: &Courier, end: Instant) -> Result<Round> {
+        let target = Target::of(&self.endpoint, self.reach, &courier.parts.master)?;
+        Ok(Round::new(courier, target, end, std::mem::take(&mut self.chains)))
     }
 
-    /// What is to be noted now that it was sent.
-    pub(super) fn became(self, outcome: Outcome) -> Sent {
+    /// What is to be noted now that it was sent, with what came late of batches before.
+    pub(super) fn became(mut self, mut outcome: Outcome, late: Outcome) -> Sent {
+        self.due_subjects.extend(late.deliveries.iter().map(|delivery| delivery.subject.clone()));
+        outcome.add(late);
         Sent { batch: self, outcome }
     }
 }
 
-/// The endpoint as it is now, unless it is gone or wants no more.
-async fn find(tx: &mut Tx, endpoint: &Endpoint) -> Result<Option<(Endpoint, Instance)>> {
+/// The endpoint as it is now and how far its requests may go, unless it is gone or wants no more.
+async fn find(tx: &mut Tx, endpoint: &Endpoint) -> Result<Option<(Endpoint, Reach)>> {
     let found = webhooks::store::find(tx, &endpoint.instance, &endpoint.id).await?;
     let Some(endpoint) = found.filter(|endpoint| !endpoint.is_disabled) else { return Ok(None) };
     let instance = instances::store::find(tx, &endpoint.instance).await?;
-    Ok(instance.map(|instance| (endpoint, instance)))
-}
-
-impl Round {
-    /// Sends one chain after the other, beside others who do.
-    async fn send(self: Arc<Round>) -> Result<Outcome> {
-        let mut outcome = Outcome::default();
-        while let Some(chain) = self.next() {
-            self.send_chain(chain, &mut outcome).await?;
-        }
-        Ok(outcome)
-    }
-
-    fn next(&self) -> Option<Chain> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.is_over() { None } else { waiting.next() }
-    }
-
-    /// Whether nothing more is to be sent.
-    fn is_over(&self) -> bool {
-        self.courier.is_over(self.end)
-    }
-
-    /// Sends events about one subject, each when the one before it has arrived.
-    async fn send_chain(&self, chain: Chain, outcome: &mut Outcome) -> Result<()> {
-        let parts = &self.courier.parts;
-        let sender = Sender {
-            client: &parts.outbound,
-            master: &parts.master,
-            clock: &*parts.clock,
-            timeout: parts.answer_timeout,
-        };
-        let mut is_held = false;
-        for (nth, Item { event, delivery }) in chain.into_iter().enumerate() {
-            if is_held {
-                outcome.deliveries.push(rules::held(delivery, parts.clock.now()));
-                continue;
-            }
-            if nth > 0 && self.is_over() {
-                outcome.deliveries.push(rules::left(delivery, parts.clock.now()));
-                continue;
-            }
-            let Some(attempt) = sender.send(&self.target, &event).await? else {
-                outcome.deliveries.push(rules::lost(delivery, UNREADABLE, parts.clock.now()));
-                continue;
-            };
-            outcome.attempts.push(attempt.is_success());
-            let delivery = rules::tried(delivery, attempt, parts.clock.now(), &*parts.rng);
-            is_held = rules::is_holding(&delivery);
-            outcome.deliveries.push(delivery);
-        }
-        Ok(())
-    }
+    let reach = |Instance { settings, environment, .. }: Instance| settings.events.reach(environment);
+    Ok(instance.map(|instance| (endpoint, reach(instance))))
 }
 
 impl Sent {
+    /// What came late, to be noted alone.
+    pub(super) async fn late(courier: &Courier, endpoint: &Endpoint, late: Outcome) -> Result<Sent, Stop> {
+        let mut tx = courier.parts.db.read().await.map_err(Error::from)?;
+        let found = webhooks::store::find(&mut tx, &endpoint.instance, &endpoint.id).await?;
+        let batch = Batch::of(found.ok_or(Stop::Lost)?, Reach::Public);
+        Ok(batch.became(Outcome::default(), late))
+    }
+
     /// Whether the endpoint took every event, and nothing of it waits.
     pub(super) fn is_all_taken(&self) -> bool {
         self.outcome.deliveries.iter().all(|delivery| delivery.status == Status::Succeeded)

@@ -1,5 +1,7 @@
 //! What becomes of a delivery after an attempt, and of an endpoint after several.
 
+use std::time::Duration;
+
 use latchkey_base::Time;
 use latchkey_base::rng::{self, Rng};
 
@@ -21,6 +23,8 @@ const MINUTE_MS: i64 = 60_000;
 /// After so many attempts an event no longer holds up those about the same subject: one that its receiver
 /// never takes must not cost a user all others. That is some 35 minutes later.
 pub(super) const HOLDING_ATTEMPTS: i64 = 4;
+/// From the end of the time for an answer until another try, if nobody noted what became of it.
+const GRACE_MS: i64 = 5_000;
 /// Attempts of one delivery that are remembered.
 const LOG: usize = 20;
 /// After so long without a success nothing is sent to an endpoint any more.
@@ -77,6 +81,14 @@ fn jittered(pause_ms: i64, rng: &dyn Rng) -> i64 {
 /// A delivery that waits behind another one about the same subject.
 pub(super) fn held(delivery: Delivery, now: Time) -> Delivery {
     Delivery { status: Status::Pending, next_at: Some(HELD), updated_at: now, ..delivery }
+}
+
+/// A delivery whose answer takes long. It is on its way until its time is over; should nobody be left by then who
+/// waits for the answer, it is tried again.
+pub(super) fn late(delivery: Delivery, answer_timeout: Duration, now: Time) -> Delivery {
+    let answer_ms = i64::try_from(answer_timeout.as_millis()).unwrap_or(i64::MAX / 2);
+    let next_at = Some(now.plus_ms(answer_ms + GRACE_MS));
+    Delivery { status: Status::Pending, next_at, updated_at: now, ..delivery }
 }
 
 /// A delivery nobody came to.

@@ -6,7 +6,6 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_jose::digest::constant_time_eq;
-use latchkey_jose::jwt;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
@@ -20,7 +19,7 @@ use super::{store, token};
 use crate::AppState;
 use crate::auth::SecretKey;
 use crate::cx::Cx;
-use crate::keyring::public_keys;
+use crate::keyring::Reading;
 use crate::resources::handshakes::store as handshakes;
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::store as sessions;
@@ -92,9 +91,7 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<ClientId>) -> Answer {
 async fn verify(cx: Cx, key: SecretKey, Input(input): Input<VerifyClient>) -> Answer {
     let invalid = || Error::param(Code::CookieInvalid, "token");
     let mut tx = cx.app.db.read().await?;
-    let keys = public_keys(&mut tx, &key.instance, cx.now).await?;
-    let verified = jwt::verify(&keys, input.token.expose()).map_err(|_| invalid())?;
-    if verified.header.get("cat").is_some() {
+    if !cx.app.is_signed(Reading::In(&mut tx), &key.instance, input.token.expose()).await? {
         return Err(invalid().into());
     }
     let (id, secret) = token::read(input.token.expose()).ok_or_else(invalid)?;

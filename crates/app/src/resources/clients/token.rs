@@ -34,8 +34,7 @@ pub fn write(signer: &Signer, client: &ClientId, secret: &Secret) -> Result<Stri
     signer.sign_plain(&Claims { id: client.as_str().to_owned(), rotating_token: secret.expose().to_owned() })
 }
 
-/// What a token claims. The secret in it is what is checked, by its digest, so the signature adds nothing
-/// and is left to those who cannot ask the database.
+/// What a token claims. Nobody has checked yet whether the secret in it fits, and whether it was signed here.
 pub fn read(token: &str) -> Option<(ClientId, Secret)> {
     let mut parts = token.split('.');
     let (_, claims, _, None) = (parts.next()?, parts.next()?, parts.next()?, parts.next()) else {

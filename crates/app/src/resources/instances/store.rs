@@ -5,6 +5,7 @@ use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::{DbError, Row, Tx, Value};
 
 use super::model::{Environment, Instance, SigningKeyState, StoredKey};
+use crate::limits::CLIENT_TOKEN_MS;
 use crate::resources::domains::store as domains;
 use crate::settings::{Attribute, Settings};
 
@@ -178,25 +179,28 @@ pub async fn insert_signing_key(
     Ok(())
 }
 
-/// Lets all signing keys end at `not_after`, unless they end sooner, and deletes those that ended.
+/// Lets all signing keys end at `not_after`, unless they end sooner. Of those that ended the public half stays as
+/// long as clients may hold tokens signed by them.
 pub async fn retire_signing_keys(
     tx: &mut Tx,
     instance: &InstanceId,
     not_after: Time,
     now: Time,
 ) -> Result<()> {
-    let ended = "DELETE FROM signing_keys WHERE instance_id = $1 AND not_after <= $2";
-    tx.run(&[ended], &[instance.into(), now.into()]).await?;
+    let forgotten = "DELETE FROM signing_keys WHERE instance_id = $1 AND not_after <= $2";
+    tx.run(&[forgotten], &[instance.into(), now.plus_ms(-CLIENT_TOKEN_MS).into()]).await?;
+    let ended = "UPDATE signing_keys SET private_sealed = $3 WHERE instance_id = $1 AND not_after <= $2";
+    tx.run(&[ended], &[instance.into(), now.into(), [].as_slice().into()]).await?;
     let others = "UPDATE signing_keys SET not_after = $2 \
                   WHERE instance_id = $1 AND (not_after IS NULL OR not_after > $2)";
     tx.run(&[others], &[instance.into(), not_after.into()]).await?;
     Ok(())
 }
 
-/// The signing keys of an instance, newest first.
+/// The signing keys of an instance that have not ended for good, newest first.
 pub async fn signing_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<SigningKeyState>> {
     let sql = "SELECT kid, created_at, active_from, not_after FROM signing_keys WHERE instance_id = $1 \
-               ORDER BY created_at DESC, kid";
+               AND length(private_sealed) > 0 ORDER BY created_at DESC, kid";
     let read = |row: &Row<'_>| {
         Ok(SigningKeyState {
             kid: row.text(0)?,
@@ -250,6 +254,12 @@ pub async fn public_keys(tx: &mut Tx, instance: &InstanceId, now: Time) -> Resul
     let sql = "SELECT public_jwk FROM signing_keys \
                WHERE instance_id = $1 AND (not_after IS NULL OR not_after > $2) ORDER BY created_at DESC, kid";
     Ok(tx.all(&[sql], &[instance.into(), now.into()], |row| row.text(0)).await?)
+}
+
+/// The public halves of all signing keys an instance has or had, as JSON.
+pub async fn past_public_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<String>> {
+    let sql = "SELECT public_jwk FROM signing_keys WHERE instance_id = $1";
+    Ok(tx.all(&[sql], &[instance.into()], |row| row.text(0)).await?)
 }
 
 /// Reads a holder from `id, environment, settings_revision`.

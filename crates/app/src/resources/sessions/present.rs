@@ -1,12 +1,10 @@
 //! Everybody signed in on a client, as `store.rs` reads it together with the instance of the request: what
 //! browsers ask for most then takes one statement.
 
-use latchkey_base::kinds::ClientId;
-use latchkey_base::secret::Secret;
-
 use super::model::Session;
 use crate::frontend::site::Site;
 use crate::resources::clients::model::Client;
+use crate::resources::clients::token;
 use crate::resources::instances::store::Place;
 use crate::resources::users::model::User;
 
@@ -22,14 +20,10 @@ pub struct Present {
 }
 
 impl Present {
-    /// The client and its sessions, for whoever shows its id and its secret at that place.
-    pub fn proven(
-        self,
-        site: &Site,
-        id: &ClientId,
-        secret: &Secret,
-    ) -> Option<(Client, Vec<(Session, User)>)> {
-        let is_proven = self.client.id == *id && site.is_proof(id, &self.token_digest, secret);
+    /// The client and its sessions, for whoever shows its token at that place. Who signed that is not looked at.
+    pub fn proven(self, site: &Site, token: &str) -> Option<(Client, Vec<(Session, User)>)> {
+        let (id, secret) = token::read(token)?;
+        let is_proven = self.client.id == id && site.is_proof(&id, &self.token_digest, &secret);
         is_proven.then_some((self.client, self.live))
     }
 }

@@ -58,6 +58,79 @@ async fn a_failing_event_holds_up_its_user_and_nobody_else() {
     }
 }
 
+/// Waits until an event has come.
+async fn arrival_of(receiver: &Receiver, event: &str) {
+    for _ in 0..400 {
+        if receiver.ids().iter().any(|id| id == event) {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("{event} does not arrive");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_answer_that_takes_long_holds_up_its_user_and_nobody_else() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::Late(Duration::from_secs(5), 200)]);
+    let (ann, created) = user(&t, "ann").await;
+    let courier = courier(&t);
+    let sending = tokio::spawn(async move { send(&courier).await });
+    arrival_of(&receiver, &created).await;
+    let renamed = rename(&t, &ann, "Ann").await;
+    let mut others = Vec::new();
+    for name in ["bob", "cleo", "dan"] {
+        others.push(user(&t, name).await.1);
+    }
+    for event in &others {
+        arrival_of(&receiver, event).await;
+    }
+    assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 0), "not answered yet");
+    assert!(!receiver.ids().contains(&renamed), "it waits for the one before it");
+    sending.await.unwrap();
+    let expected = [vec![created.clone()], others, vec![renamed.clone()]].concat();
+    let mut arrived = receiver.ids();
+    arrived[1..4].sort_by_key(|id| expected.iter().position(|event| event == id));
+    assert_eq!(arrived, expected, "each of them once");
+    for event in &expected {
+        assert_eq!(standing(&t, &endpoint, event).await, ("succeeded".to_owned(), 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_never_answered_is_tried_again_though_nobody_noted_it() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::Hang]);
+    let (ann, created) = user(&t, "ann").await;
+    let dying = courier(&t);
+    let sending = tokio::spawn(async move { send(&dying).await });
+    let (_, other) = user(&t, "bob").await;
+    arrival_of(&receiver, &created).await;
+    arrival_of(&receiver, &other).await;
+    let renamed = rename(&t, &ann, "Ann").await;
+    for _ in 0..400 {
+        if t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{renamed}")).await.status == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // As if the node was gone with what it knew.
+    sending.abort();
+    assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 0));
+    receiver.take();
+    let next = courier(&t);
+    t.clock.advance_ms(12 * SECOND_MS);
+    send(&next).await;
+    assert!(receiver.ids().is_empty(), "it may still be answered");
+    t.clock.advance_ms(20 * SECOND_MS);
+    send(&next).await;
+    assert_eq!(receiver.ids(), [created, renamed]);
+}
+
 #[tokio::test]
 async fn a_failing_event_gives_way_after_four_attempts() {
     let t = TestServer::start().await;

@@ -1,9 +1,20 @@
 //! What an attacker tries at the edges of the machines.
 
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::Request;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_app::limits::RateLimits;
+use latchkey_app::resources::instances;
 use latchkey_app::settings::Settings;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::rng::SystemRng;
+use latchkey_base::time::Clock;
 use latchkey_testkit::TestServer;
-use serde_json::json;
+use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{PASSWORD, sign_in, user};
 
@@ -33,6 +44,101 @@ async fn a_new_password_with_a_wrong_code_tells_nothing_about_the_account() {
     };
     assert_eq!(told(false), told(true));
     assert_eq!(told(false)[0], (422, "form_code_incorrect".to_owned()));
+}
+
+#[tokio::test]
+async fn neither_the_time_of_an_answer_nor_an_event_tells_who_has_an_account() {
+    let mut settings = Settings::default();
+    settings.attack_protection.enumeration_protection = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    user(&t, "ann@example.com").await;
+    for identifier in ["ann@example.com", "nobody@example.com"] {
+        for strategy in ["email_code", "reset_password_email_code"] {
+            let began = Instant::now();
+            let form = json!({ "identifier": identifier, "strategy": strategy });
+            let answer = t.browser().post("/v1/client/sign_ins", form).await;
+            assert_eq!(answer.status, 200, "{}", answer.json);
+            assert!(began.elapsed() >= Duration::from_millis(100), "longer than what differs");
+            assert_eq!(answer.header("latchkey-event-seq"), "", "{identifier}");
+        }
+    }
+    let sent = t.get("/v1/events").await.ok()["data"].as_array().unwrap().clone();
+    assert_eq!(sent.iter().filter(|event| event["type"] == "email.created").count(), 2);
+}
+
+#[tokio::test]
+async fn a_client_is_known_by_nothing_but_the_token_it_was_given() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let genuine = browser.cookies["__client"].clone();
+    let [header, claims, signature]: [&str; 3] = genuine.split('.').collect::<Vec<_>>().try_into().unwrap();
+    let plain = |text: &str| URL_SAFE_NO_PAD.encode(text);
+    let (none, symmetric) = (plain(r#"{"alg":"none"}"#), plain(r#"{"alg":"HS256","typ":"JWT"}"#));
+    let mut flipped = URL_SAFE_NO_PAD.decode(signature).unwrap();
+    flipped[7] ^= 1;
+    let more =
+        String::from_utf8(URL_SAFE_NO_PAD.decode(claims).unwrap()).unwrap().replacen('{', r#"{"a":1,"#, 1);
+    let forged = [
+        format!("{none}.{claims}."),
+        format!("{none}.{claims}.{signature}"),
+        format!("{symmetric}.{claims}.{signature}"),
+        format!("x.{claims}.x"),
+        format!("{header}.{claims}."),
+        format!("{header}.{claims}.{}", URL_SAFE_NO_PAD.encode(flipped)),
+        format!("{header}.{}.{signature}", plain(&more)),
+    ];
+    let tokens = format!("/v1/client/sessions/{session}/tokens");
+    for token in forged {
+        browser.cookies.insert("__client".to_owned(), token.clone());
+        assert_eq!(browser.get("/v1/client").await.ok()["response"], json!(null), "{token}");
+        browser.post(&tokens, json!({})).await.is_error(401, "signed_out");
+        let native = Request::get("/v1/me?_is_native=1")
+            .header("host", &t.tenant.frontend_api)
+            .header("authorization", &token)
+            .body(Body::empty())
+            .unwrap();
+        t.browser().send("GET", "/v1/me", native).await.is_error(401, "signed_out");
+        t.post("/v1/clients/verify", json!({ "token": token })).await.is_error(400, "cookie_invalid");
+    }
+    browser.cookies.insert("__client".to_owned(), genuine);
+    browser.post(&tokens, json!({})).await.ok();
+}
+
+/// A new key signs from now on, and those before are good for nothing but clients.
+async fn change_keys(t: &TestServer) {
+    t.clock.advance_ms(1000);
+    let (id, now) = (t.tenant.id.clone(), t.clock.now());
+    let key = instances::rules::signing_key(&InstanceId::new(now, &SystemRng), &t.master).unwrap();
+    let work = t.db().write(move |tx| {
+        Box::pin(async move {
+            instances::store::retire_signing_keys(tx, &id, now, now).await?;
+            instances::store::insert_signing_key(tx, &id, &key, now, now).await
+        })
+    });
+    let done: Result<(), latchkey_base::Error> = work.await;
+    done.unwrap();
+}
+
+#[tokio::test]
+async fn people_stay_signed_in_however_often_keys_change() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let client = browser.cookies["__client"].clone();
+    for _ in 0..3 {
+        change_keys(&t).await;
+        browser.cookies.insert("__client".to_owned(), client.clone());
+        let minted = browser.post(&format!("/v1/client/sessions/{session}/tokens"), json!({})).await.ok();
+        let header = minted["jwt"].as_str().unwrap().split('.').next().unwrap();
+        let header: Value = serde_json::from_slice(&URL_SAFE_NO_PAD.decode(header).unwrap()).unwrap();
+        let published = t.get("/v1/jwks").await.ok();
+        assert_eq!(published["keys"].as_array().unwrap().len(), 1);
+        assert_eq!(published["keys"][0]["kid"], header["kid"]);
+        t.post("/v1/clients/verify", json!({ "token": client })).await.ok();
+    }
 }
 
 #[tokio::test]
