@@ -222,7 +222,7 @@ pub(super) fn view(settings: &Settings) -> UserSettingsView<'_> {
 fn attributes(attributes: &Attributes) -> AttributesView<'_> {
     AttributesView {
         email_address: attribute(&attributes.email_address),
-        phone_number: AttributeView { channels: Some(&["sms"]), ..attribute(&attributes.phone_number) },
+        phone_number: phone_number(&attributes.phone_number),
         username: attribute(&attributes.username),
         web3_wallet: web3_wallet(),
         first_name: attribute(&attributes.first_name),
@@ -251,6 +251,11 @@ const OFF: AttributeView<'_> = AttributeView {
 /// Backends may give users wallets, but nobody can prove to hold one: pages must not offer it.
 fn web3_wallet() -> AttributeView<'static> {
     OFF
+}
+
+/// Codes travel as text messages; there is no other way.
+fn phone_number(number: &Attribute) -> AttributeView<'_> {
+    AttributeView { channels: number.enabled.then_some(&["sms"]), ..attribute(number) }
 }
 
 pub(super) fn attribute(attribute: &Attribute) -> AttributeView<'_> {
