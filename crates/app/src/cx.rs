@@ -19,6 +19,7 @@ use latchkey_web::version::Version;
 use serde::Serialize;
 
 use crate::auth::SecretKey;
+use crate::frontend::site::Site;
 use crate::resources::CHANGES;
 use crate::settings::Settings;
 use crate::{App, AppState};
@@ -155,7 +156,7 @@ impl FromRequestParts<AppState> for Cx {
         Ok(Cx {
             now: app.clock.now(),
             version,
-            client_ip: client_ip(&parts.headers, &parts.extensions, &app.trusted_proxies),
+            client_ip: client_ip(&parts.headers, &parts.extensions, trust(app, &parts.extensions)),
             user_agent: header(USER_AGENT).chars().take(USER_AGENT_MAX).collect(),
             languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
@@ -165,20 +166,39 @@ impl FromRequestParts<AppState> for Cx {
     }
 }
 
-/// The address of the client: the peer's, or what a trusted proxy says.
-pub(crate) fn client_ip(headers: &HeaderMap, extensions: &Extensions, trusted: &[IpAddr]) -> String {
-    let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
-        return String::new();
-    };
-    forwarded_for(headers, peer.ip(), trusted).to_string()
+/// Whose word about the address of a client counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Trust<'a> {
+    /// That of the proxies in front of this server.
+    Proxies(&'a [IpAddr]),
+    /// That of whoever brought the request: a proxy of the application, which showed its secret key.
+    Bringer,
 }
 
-/// The address of a client whose request a proxy of the application brought: the peer is trusted for one hop.
-pub(crate) fn proxied_ip(headers: &HeaderMap, extensions: &Extensions) -> String {
+impl<'a> Trust<'a> {
+    /// Of a request that a proxy of the application brought, or none.
+    pub(crate) fn of(app: &'a App, is_proxied: bool) -> Trust<'a> {
+        if is_proxied { Trust::Bringer } else { Trust::Proxies(&app.trusted_proxies) }
+    }
+}
+
+/// The gate has found out whether a request of a browser came through a proxy of the application. Requests of
+/// backends do not pass it.
+fn trust<'a>(app: &'a App, extensions: &Extensions) -> Trust<'a> {
+    Trust::of(app, extensions.get::<Arc<Site>>().is_some_and(|site| site.is_proxied))
+}
+
+/// The address of the client: the peer's, or what somebody we trust says. A proxy of the application is trusted
+/// for one hop.
+pub(crate) fn client_ip(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> String {
     let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
         return String::new();
     };
-    forwarded_for(headers, peer.ip(), &[peer.ip()]).to_string()
+    let client = match trust {
+        Trust::Proxies(proxies) => forwarded_for(headers, peer.ip(), proxies),
+        Trust::Bringer => forwarded_for(headers, peer.ip(), &[peer.ip()]),
+    };
+    client.to_string()
 }
 
 /// Walks `X-Forwarded-For` from the right past the proxies we trust. What stands further left was

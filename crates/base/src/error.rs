@@ -376,12 +376,12 @@ catalogue! {
     StrategyForUserInvalid = 400 "strategy_for_user_invalid" "This way to sign in is not open to the account.";
     TooManyUnverifiedIdentifications = 400 "too_many_unverified_identifications" "Verify or remove others first.";
     TotpAlreadyEnabled = 400 "totp_already_enabled" "An authenticator app is already set up.";
+    UpdatingUserPasswordDeprecated = 403 "updating_user_password_deprecated" "A password is changed with `POST /v1/me/change_password`.";
     UserBanned = 403 "user_banned" "This account is banned.";
     UserDeleteSelfNotEnabled = 403 "user_delete_self_not_enabled" "This account cannot delete itself.";
     UserLocked = 403 "user_locked" "Your account is locked. Please try again later.";
     VerificationExpired = 400 "verification_expired" "This verification has expired. Please ask for a new one.";
     VerificationFailed = 400 "verification_failed" "Too many failed attempts. Please start again.";
-    VerificationLinkTokenExpired = 400 "verification_link_token_expired" "This link has expired.";
     VerificationLinkTokenInvalid = 400 "verification_link_token_invalid" "This link is not valid.";
     VerificationMissing = 400 "verification_missing" "Ask for a code or a link first.";
     VerificationNotSent = 400 "verification_not_sent" "Nothing was sent yet.";

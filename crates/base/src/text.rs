@@ -49,6 +49,12 @@ pub fn phone(text: &str) -> Option<String> {
     (fits && !digits.starts_with('0')).then(|| text.to_owned())
 }
 
+/// A phone number as people write one, with spaces, dashes, dots and brackets, in E.164 form, or `None`.
+pub fn typed_phone(text: &str) -> Option<String> {
+    let digits: String = text.trim().chars().filter(|letter| !" -().".contains(*letter)).collect();
+    phone(&digits)
+}
+
 /// A wallet address in the form it is stored in: Ethereum (`0x` and 40 hex digits, lower-cased) or
 /// Solana (32 to 44 base-58 digits, kept as they are).
 pub fn wallet(text: &str) -> Option<String> {
@@ -158,6 +164,16 @@ mod tests {
             "+1415555010٠",
         ] {
             assert_eq!(phone(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn people_write_phones_in_their_own_ways() {
+        for written in ["+14155550155", "+1 (415) 555-0155", " +1.415.555.0155 ", "+1-415-555-0155"] {
+            assert_eq!(typed_phone(written).as_deref(), Some("+14155550155"), "{written}");
+        }
+        for bad in ["", "(415) 555-0155", "+1 (415) 555-01x5", "+1/4155550155", "++14155550155"] {
+            assert_eq!(typed_phone(bad), None, "{bad}");
         }
     }
 

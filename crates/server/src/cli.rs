@@ -211,8 +211,9 @@ fn signing_keys() -> Command {
                     "Make a new signing key that takes over from the present one. It is published at once \
                      and signs later, so that everybody who keeps the published keys knows it by then; the \
                      earlier ones stay published for a while longer, so that tokens they have signed are \
-                     still good. If a key has leaked, set both times to 0: everybody has to sign in anew \
-                     once their token is refused.",
+                     still good. If a key has leaked, set both times to 0: session tokens it has signed are \
+                     refused at once by everybody who reads the published keys again, and browsers fetch \
+                     new ones. Nobody has to sign in again for it: sessions do not depend on the key.",
                 )
                 .arg(
                     Arg::new("publish-ahead")

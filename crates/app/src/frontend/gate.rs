@@ -23,7 +23,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cookies;
 use super::refusals::Asked;
 use super::site::{self, Site};
-use crate::cx::{client_ip, proxied_ip};
+use crate::cx::{Trust, client_ip};
 use crate::resources::clients::token;
 use crate::resources::domains::rules as domains;
 use crate::{App, AppState};
@@ -127,7 +127,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     check_origin(&site, request.headers())?;
     if let Some(operation) = operation {
         check_domain(&site, operation, request.uri().query().unwrap_or_default())?;
-        let ip = ip_of(app, site.is_proxied, request.headers(), request.extensions());
+        let ip = client_ip(request.headers(), request.extensions(), Trust::of(app, site.is_proxied));
         let who = (site.instance.as_str(), &*ip);
         app.rate_limits.check_visitor(&app.throttle, who, operation.id, app.clock.now()).await?;
     }
@@ -138,13 +138,6 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     Ok(())
 }
 
-fn ip_of(app: &App, is_proxied: bool, headers: &HeaderMap, extensions: &Extensions) -> String {
-    match is_proxied {
-        true => proxied_ip(headers, extensions),
-        false => client_ip(headers, extensions, &app.trusted_proxies),
-    }
-}
-
 /// Counts a request that is for no instance by the address it comes from; an error when it is one too many. A
 /// proxy of an application shows its key, and is not counted itself.
 pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, operation: &str) -> Result<()> {
@@ -152,7 +145,7 @@ pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, oper
         true => site::find(app, &mut app.db.read().await?, headers, None).await?.0.is_proxied,
         false => false,
     };
-    let ip = ip_of(app, is_proxied, headers, extensions);
+    let ip = client_ip(headers, extensions, Trust::of(app, is_proxied));
     app.rate_limits.check_visitor(&app.throttle, ("", &*ip), operation, app.clock.now()).await
 }
 

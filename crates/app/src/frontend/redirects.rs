@@ -3,6 +3,7 @@
 
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::query::decode;
+use url::Url;
 
 use super::gate::is_own;
 use super::site::Site;
@@ -55,8 +56,8 @@ impl Destination {
 /// instances one of the application's own.
 pub fn checked(site: &Site, url: Option<&str>) -> Result<Destination> {
     let url = url.ok_or_else(|| Error::param(Code::InvalidRedirectUrl, "redirect_url"))?;
-    let origin = origin(url).ok_or_else(|| Error::param(Code::InvalidRedirectUrl, "redirect_url"))?;
-    match site.is_development() || is_own(site, origin) {
+    origin(url).ok_or_else(|| Error::param(Code::InvalidRedirectUrl, "redirect_url"))?;
+    match site.is_development() || is_ours(site, url) {
         true => Ok(Destination(url.to_owned())),
         false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
     }
@@ -65,7 +66,7 @@ pub fn checked(site: &Site, url: Option<&str>) -> Result<Destination> {
 /// The same, strictly: on development instances too, only a page of the application's own domains.
 pub fn own(site: &Site, url: Option<&str>) -> Result<Destination> {
     let checked = checked(site, url)?;
-    match origin(checked.as_str()).is_some_and(|origin| is_own(site, origin)) {
+    match is_ours(site, checked.as_str()) {
         true => Ok(checked),
         false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
     }
@@ -74,8 +75,8 @@ pub fn own(site: &Site, url: Option<&str>) -> Result<Destination> {
 /// The same for a page of one of the satellites.
 pub fn to_satellite(site: &Site, url: &str) -> Result<Destination> {
     let checked = checked(site, Some(url))?;
-    let origin = origin(url).unwrap_or_default();
-    match site.settings.satellites.iter().any(|satellite| owns(satellite, origin)) {
+    let origin = canonical(url).unwrap_or_default();
+    match site.settings.satellites.iter().any(|satellite| owns(satellite, &origin)) {
         true => Ok(checked),
         false => Err(Error::param(Code::RedirectUrlMismatch, "redirect_url")),
     }
@@ -86,8 +87,19 @@ pub fn trusted(url: String) -> Destination {
     Destination(url)
 }
 
-/// The origin of an absolute URL over HTTP, unless the URL has anything browsers and servers read
-/// differently.
+/// Whether a URL is a page of the application.
+pub fn is_ours(site: &Site, url: &str) -> bool {
+    let is_own = |origin: &str| is_own(site, origin);
+    origin(url).is_some_and(is_own) || canonical(url).is_some_and(|origin| is_own(&origin))
+}
+
+/// The origin of an absolute URL over HTTP as browsers write it: in small letters, without the usual port.
+pub fn canonical(url: &str) -> Option<String> {
+    Some(Url::parse(origin(url)?).ok()?.origin().ascii_serialization())
+}
+
+/// The origin of an absolute URL over HTTP as it stands there, unless the URL has anything browsers and servers
+/// read differently.
 pub fn origin(url: &str) -> Option<&str> {
     let is_plain = url.len() <= 4096 && url.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\');
     let scheme = ["https://", "http://"].into_iter().find(|scheme| url.starts_with(scheme))?;
@@ -96,7 +108,18 @@ pub fn origin(url: &str) -> Option<&str> {
     let host = &rest[..end];
     let is_host = !host.is_empty()
         && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
-    (is_plain && is_host).then(|| &url[..scheme.len() + end])
+    let origin = &url[..scheme.len() + end];
+    (is_plain && is_host && is_what_it_says(origin, host)).then_some(origin)
+}
+
+/// Whether browsers, which read as the URL standard says, come to the very host and port that stand there. They
+/// take `0x7f.1` for an address, and know no port 99999.
+fn is_what_it_says(origin: &str, host: &str) -> bool {
+    let Ok(read) = Url::parse(origin) else { return false };
+    let name = read.host_str().unwrap_or_default();
+    let said = host.to_ascii_lowercase();
+    let with_port = read.port_or_known_default().map(|port| format!("{name}:{port}"));
+    (read.port().is_none() && said == name) || Some(said) == with_port
 }
 
 /// Escapes a value for a query.
@@ -133,9 +156,37 @@ mod tests {
             " https://example.com",
             "/relative",
             "",
+            "http://[::1",
+            "http://::1]/",
+            "http://[::1]x/",
+            "http://:80",
+            "http://a:99999/",
+            "http://a:/",
+            "http://a:0080/",
+            "http://a:b/",
+            "http://0x7f.1/",
+            "http://127.1/",
+            "https://good.com:443@evil.com/",
+            "https://good.com\t.evil.com/",
+            "https://good\u{3002}com/",
+            "https://g\u{43e}\u{43e}d.com/",
+            "https://good.com\u{ff0f}.evil.com/",
+            "https:/\\good.com/",
+            "https:///good.com/",
         ] {
             assert_eq!(origin(trick), None, "{trick}");
         }
+    }
+
+    #[test]
+    fn hosts_have_no_case_and_the_usual_port_says_nothing() {
+        for same in ["https://EXAMPLE.com/", "https://example.com:443", "https://Example.Com?a"] {
+            assert_eq!(canonical(same).as_deref(), Some("https://example.com"), "{same}");
+        }
+        assert_eq!(origin("https://EXAMPLE.com/"), Some("https://EXAMPLE.com"));
+        assert_eq!(canonical("http://[::1]:3000/a").as_deref(), Some("http://[::1]:3000"));
+        assert_eq!(canonical("http://localhost:443/").as_deref(), Some("http://localhost:443"));
+        assert_eq!(canonical("https://example.com./").as_deref(), Some("https://example.com."));
     }
 
     #[test]

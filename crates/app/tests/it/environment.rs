@@ -7,13 +7,14 @@ use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 /// What newer browser scripts read and the published description does not know.
-const UNPUBLISHED: [&str; 9] = [
+const UNPUBLISHED: [&str; 10] = [
     "/auth_config/preferred_channels",
     "/auth_config/session_minter",
     "/organization_settings/force_organization_selection",
     "/organization_settings/organization_creation_defaults",
     "/protect_config/id",
     "/protect_config/object",
+    "/user_settings/attributes/phone_number/channels",
     "/user_settings/sign_in/second_factor/enabled",
     "/user_settings/sign_up/allowlist_only",
     "/user_settings/sign_up/mfa",
@@ -46,6 +47,10 @@ async fn environment_follows_the_settings_at_once() {
     settings.display.application_name = "Wonderland".to_owned();
     let before = t.browser().get("/v1/environment").await.ok();
     assert_eq!(before["auth_config"]["single_session_mode"], true);
+    assert_eq!(before["display_config"]["captcha_provider"], "turnstile");
+    let attributes = &before["user_settings"]["attributes"];
+    assert_eq!(attributes["phone_number"]["channels"], json!(["sms"]));
+    assert_eq!(attributes["email_address"].get("channels"), None);
     let id = t.tenant.id.clone();
     let save = t.db().write(move |tx| {
         Box::pin(

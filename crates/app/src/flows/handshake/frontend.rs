@@ -41,6 +41,9 @@ const NONCE: &str = "__clerk_handshake_nonce";
 /// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
 const LEFT_OVER: [&str; 3] = [TOKEN, NONCE, "__clerk_help"];
 
+/// How the answer can travel; nothing said is the first.
+const FORMATS: [&str; 3] = ["token", "nonce", ""];
+
 /// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
@@ -96,6 +99,9 @@ async fn handshake(
     let mut back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
         .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?
         .without(&LEFT_OVER);
+    if query.format.as_deref().is_some_and(|format| !FORMATS.contains(&format)) {
+        return Err(Error::param(Code::InvalidHandshake, "format").into());
+    }
     if let Some(response) = satellites::detour(&cx, &visitor, &headers, &query, &back).await? {
         return Ok(response);
     }
@@ -160,7 +166,7 @@ async fn cookies_for(
     let Some((session, user, _)) = chosen else { return Ok(lines(None)) };
     let signer = cx.app.signer_at(site, cx.now).await?;
     // The token is for the app, so it names the app's origin.
-    let app = Visitor { origin: redirects::origin(back.as_str()).map(str::to_owned), ..visitor.alone() };
+    let app = Visitor { origin: redirects::canonical(back.as_str()), ..visitor.alone() };
     let token = mint(cx, &app, session, user, &signer)?;
     let refresh = give_refresh(cx, visitor, session.id.clone()).await?;
     let changed_at = scenery.client().updated_at;

@@ -1,11 +1,8 @@
 //! What people do with their own addresses and numbers; the two only differ in their input and their look.
 
 use latchkey_base::kinds::IdentificationId;
-use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
-use schemars::JsonSchema;
-use serde::Deserialize;
 
 use super::{rules, target};
 use crate::cx::{Act, Cx};
@@ -14,12 +11,12 @@ use crate::frontend::person::Person;
 use crate::limits::ATTEMPT_MS;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::challenges::rules as challenges;
-use crate::resources::identifications::handlers::{self, New, claimed, explain, picked};
+use crate::resources::identifications::handlers::{self, New, picked};
 use crate::resources::identifications::rules as identifications;
 use crate::resources::identifications::rules::{Wishes, attribute};
 use crate::resources::messages::rules::{self as messages, Purpose};
 use crate::resources::messages::sending as outgoing;
-use crate::resources::users::change::{Target, with_secrets};
+use crate::resources::users::change::with_secrets;
 use crate::resources::users::credentials::Credentials;
 use crate::resources::users::model::{Contact, Kind, Strategy, User, Verification};
 use crate::resources::users::store as users;
@@ -32,13 +29,18 @@ pub fn find(person: &Person, kind: Kind, id: &IdentificationId) -> Result<Contac
 
 /// Adds an address or number, unproven.
 pub async fn add(cx: &Cx, person: &Person, kind: Kind, value: String) -> Result<Contact> {
+    add_as(cx, person, kind, value, Wishes::default()).await
+}
+
+/// The same, with what else is wanted of it.
+pub async fn add_as(cx: &Cx, person: &Person, kind: Kind, value: String, wishes: Wishes) -> Result<Contact> {
     person.check_reverified(cx.now)?;
     let site = &person.visitor.site;
     let value = claim(kind, &value, &site.settings, site.test_mode())?;
     let new = New {
         user_id: person.user.id.to_string(),
         value,
-        wishes: Wishes { only_if_proven: true, ..Wishes::default() },
+        wishes: Wishes { only_if_proven: true, ..wishes },
         notify: false,
     };
     let check = move |user: &User, settings: &Settings| rules::check_add(user, kind, settings);
@@ -106,7 +108,10 @@ pub async fn prepare(
                 return Err(Error::new(Code::VerificationAlreadyVerified));
             }
             let challenge = send(tx, &act, &before, kind, &contact, way).await?;
-            let after = asked(before.clone(), kind, &id, challenge);
+            let mut after = asked(before.clone(), kind, &id, challenge.clone());
+            if let Some(contact) = after.contacts_mut(kind).find_mut(&id) {
+                contact.links.note(&challenge);
+            }
             users::save(tx, &before, &after).await?;
             picked(&after, kind, &id)
         })
@@ -147,60 +152,6 @@ async fn send(
     Ok(prepared.challenge)
 }
 
-/// Tries a code. A wrong one counts, so it is saved although the answer is a refusal.
-pub async fn attempt(
-    cx: &Cx,
-    person: &Person,
-    kind: Kind,
-    id: IdentificationId,
-    code: Secret,
-) -> Result<Contact> {
-    let (act, target) = (person.visitor.act(cx), target(person));
-    let tried =
-        cx.write(move |tx| Box::pin(async move { attempted(tx, &act, &target, kind, &id, &code).await }));
-    tried.await.map_err(|error| explain(error, claimed(kind)))?
-}
-
-async fn attempted(
-    tx: &mut Tx,
-    act: &Act,
-    target: &Target,
-    kind: Kind,
-    id: &IdentificationId,
-    code: &Secret,
-) -> Result<Result<Contact>> {
-    let before = target.lock(tx, act).await?;
-    let challenge = pending(&picked(&before, kind, id)?)?;
-    if challenge.strategy == Strategy::EmailLink {
-        return Err(Error::new(Code::VerificationStrategyInvalid));
-    }
-    let tried = challenges::attempt_code(&act.master, challenge, code, act.now)?;
-    match tried.refusal {
-        Some(refusal) => {
-            let after = asked(before.clone(), kind, id, tried.challenge);
-            users::save(tx, &before, &after).await?;
-            Ok(Err(refusal))
-        }
-        None => Ok(Ok(proven(tx, act, before, kind, id, tried.challenge).await?)),
-    }
-}
-
-/// The proof that somebody was asked for.
-fn pending(contact: &Contact) -> Result<Challenge> {
-    match (&contact.verification, &contact.challenge) {
-        (Some(_), _) => Err(Error::new(Code::VerificationAlreadyVerified)),
-        (None, Some(challenge)) => Ok(challenge.clone()),
-        (None, None) => Err(Error::new(Code::VerificationNotSent)),
-    }
-}
-
-/// Body of the operations that check a code.
-#[derive(Deserialize, JsonSchema)]
-pub struct AttemptCode {
-    /// The code.
-    pub code: Secret,
-}
-
 /// Takes a contact as proven by a challenge that was met. A link is kept: people open them twice.
 pub async fn proven(
     tx: &mut Tx,
@@ -210,12 +161,7 @@ pub async fn proven(
     id: &IdentificationId,
     challenge: Challenge,
 ) -> Result<Contact> {
-    let proof = Verification {
-        strategy: challenge.strategy,
-        attempts: Some(challenge.attempts),
-        expire_at: challenge.expire_at,
-    };
-    let after = identifications::verified(before.clone(), kind, id, proof, act.now);
+    let after = identifications::verified(before.clone(), kind, id, proof(&challenge), act.now);
     let after = match challenge.strategy {
         Strategy::EmailLink => asked(after, kind, id, challenge),
         _ => after,
@@ -224,7 +170,17 @@ pub async fn proven(
     picked(&user, kind, id)
 }
 
-fn asked(mut user: User, kind: Kind, id: &IdentificationId, challenge: Challenge) -> User {
+/// The proof that a challenge is once it is met.
+pub fn proof(challenge: &Challenge) -> Verification {
+    Verification {
+        strategy: challenge.strategy,
+        attempts: Some(challenge.attempts),
+        expire_at: challenge.expire_at,
+    }
+}
+
+/// The user with what was asked of a contact.
+pub fn asked(mut user: User, kind: Kind, id: &IdentificationId, challenge: Challenge) -> User {
     if let Some(contact) = user.contacts_mut(kind).find_mut(id) {
         contact.challenge = Some(challenge);
     }

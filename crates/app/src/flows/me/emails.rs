@@ -11,7 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::DeletedAnswer;
-use super::contacts::{self, AttemptCode, Way};
+use super::attempt::{self, AttemptCode};
+use super::contacts::{self, Way};
 use crate::AppState;
 use crate::cx::Cx;
 use crate::frontend::person::Person;
@@ -120,7 +121,7 @@ async fn attempt(
     Path(id): Path<IdentificationId>,
     Form(input): Form<AttemptCode>,
 ) -> Response {
-    let outcome = contacts::attempt(&cx, &person, Email, id, input.code).await;
+    let outcome = attempt::attempt(&cx, &person, Email, id, input.code).await.map(|(address, _)| address);
     show(&cx, &person, outcome).await
 }
 

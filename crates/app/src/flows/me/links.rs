@@ -8,7 +8,7 @@ use latchkey_db::Tx;
 
 use super::contacts::proven;
 use crate::cx::{Act, Cx};
-use crate::flows::verify::Verified;
+use crate::flows::verify::{Verified, outdated};
 use crate::frontend::visitor::Visitor;
 use crate::resources::challenges::model::State;
 use crate::resources::challenges::rules::{attempt_link, is_link};
@@ -17,8 +17,8 @@ use crate::resources::sessions::store as sessions;
 use crate::resources::users::change::Target;
 use crate::resources::users::model::{Kind, User};
 
-/// Takes the token of a link, which begins with the id of the address. A token that is not the right one is
-/// an error, because nobody knows where to send the browser.
+/// Takes the token of a link, which begins with the id of the address. A token that nobody was sent is an error,
+/// because nobody knows where to send the browser.
 pub async fn link_verified(
     cx: &Cx,
     visitor: &Visitor,
@@ -49,9 +49,10 @@ impl Opening {
         let (act, target) = (&self.act, Target::Identification(Kind::Email, self.id.clone()));
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
         let user = target.lock(tx, act).await.map_err(|_| invalid())?;
-        let asked = user.email_addresses.find(&self.id).and_then(|contact| contact.challenge.clone());
+        let contact = user.email_addresses.find(&self.id).ok_or_else(invalid)?;
         // Guesses are not counted: the secret is too long for them, and the id is no secret.
-        let challenge = asked.filter(|asked| is_link(asked, self.token.expose())).ok_or_else(invalid)?;
+        let asked = contact.challenge.clone().filter(|asked| is_link(asked, self.token.expose()));
+        let Some(challenge) = asked else { return outdated(&contact.links, self.token.expose()) };
         let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
         let status = match challenge.state(act.now) {
             State::Unverified if !self.is_own_browser(tx, &user).await? => "client_mismatch",

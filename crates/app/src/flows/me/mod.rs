@@ -4,6 +4,7 @@
 //! a recent proof of who it is. All changes go the same ways as those of backends; what users may not do to
 //! themselves stands in `rules`.
 
+pub mod attempt;
 pub mod backup_codes;
 pub mod contacts;
 pub mod emails;

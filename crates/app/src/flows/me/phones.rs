@@ -10,7 +10,8 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::contacts::{self, AttemptCode, Way};
+use super::attempt::{self, AttemptCode, Updated};
+use super::contacts::{self, Way};
 use super::rules::{self, PhoneWishes};
 use super::{DeletedAnswer, backup_codes, settle, target};
 use crate::AppState;
@@ -18,16 +19,15 @@ use crate::cx::Cx;
 use crate::frontend::person::Person;
 use crate::frontend::reply::Envelope;
 use crate::resources::identifications::handlers::picked;
+use crate::resources::identifications::rules::Wishes;
 use crate::resources::identifications::view::{self, PhoneNumberView};
 use crate::resources::users::change::with_secrets;
 use crate::resources::users::credentials::Credentials;
 use crate::resources::users::model::Kind::Phone;
-use crate::resources::users::model::{Contact, Strategy, User};
+use crate::resources::users::model::{Strategy, User};
 use crate::resources::users::view::deleted;
 
 type Wrapped<'a> = Envelope<'a, PhoneNumberView<'a>>;
-/// A number, and the backup codes that were made for it.
-type Updated = (Contact, Option<Vec<String>>);
 
 /// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
@@ -67,7 +67,7 @@ pub fn routes(api: &mut Api<AppState>) {
 struct CreatePhoneNumber {
     /// The number in E.164 format.
     phone_number: String,
-    /// A number can be a second factor once it is verified.
+    /// Use codes sent to it as second factor, once it is verified.
     reserved_for_second_factor: Option<bool>,
 }
 
@@ -93,11 +93,11 @@ async fn list(cx: Cx, person: Person) -> Result<Response, Failure> {
 }
 
 async fn create(cx: Cx, person: Person, Form(input): Form<CreatePhoneNumber>) -> Response {
-    let outcome = match input.reserved_for_second_factor {
-        Some(true) => {
-            Err(Error::param(Code::IdentificationCreateSecondFactorUnverified, "reserved_for_second_factor"))
-        }
-        _ => contacts::add(&cx, &person, Phone, input.phone_number).await,
+    let wishes =
+        Wishes { factor_once_proven: input.reserved_for_second_factor == Some(true), ..Wishes::default() };
+    let outcome = match rules::check_factor(wishes.factor_once_proven, &person.visitor.site.settings) {
+        Ok(()) => contacts::add_as(&cx, &person, Phone, input.phone_number, wishes).await,
+        Err(refusal) => Err(refusal),
     };
     show(&cx, &person, outcome.map(|number| (number, None))).await
 }
@@ -172,8 +172,8 @@ async fn attempt(
     Path(id): Path<IdentificationId>,
     Form(input): Form<AttemptCode>,
 ) -> Response {
-    let outcome = contacts::attempt(&cx, &person, Phone, id, input.code).await;
-    show(&cx, &person, outcome.map(|number| (number, None))).await
+    let outcome = attempt::attempt(&cx, &person, Phone, id, input.code).await;
+    show(&cx, &person, outcome).await
 }
 
 async fn show(cx: &Cx, person: &Person, outcome: Result<Updated>) -> Response {

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::patch::Patch;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -59,6 +60,8 @@ pub struct UpdateMe {
     pub primary_web3_wallet_id: Patch<String>,
     /// Replaces the metadata everybody may write. Since 2026-05-12 `patchUserMetadata` is the way.
     pub unsafe_metadata: Patch<Map<String, Value>>,
+    /// Refused: `changePassword` is the way.
+    pub password: Option<Secret>,
 }
 
 /// Body of `patchUserMetadata`.
@@ -79,6 +82,9 @@ async fn update_me(cx: Cx, person: Person, Form(input): Form<UpdateMe>) -> Respo
 }
 
 async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
+    if input.password.is_some() {
+        return Err(Error::param(Code::UpdatingUserPasswordDeprecated, "password"));
+    }
     let (input, metadata) = split(input, cx.version)?;
     if rules::is_sensitive(&person.user, &input) {
         person.check_reverified(cx.now)?;

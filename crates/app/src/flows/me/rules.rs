@@ -150,8 +150,16 @@ pub struct PhoneWishes {
 
 /// Whether a wish makes a second factor come or go; which one is asked first is a matter of taste.
 pub fn changes_factors(phone: &Contact, wishes: PhoneWishes) -> bool {
-    let is_factor = phone.second_factor != SecondFactor::None;
+    let is_factor = phone.is_second_factor();
     wishes.reserved.is_some_and(|wanted| wanted != is_factor) || (wishes.default == Some(true) && !is_factor)
+}
+
+/// Refuses a number that is wanted as second factor where numbers are none.
+pub fn check_factor(is_wanted: bool, settings: &Settings) -> Result<()> {
+    match is_wanted && !settings.attributes.phone_number.is_second_factor() {
+        true => Err(Error::new(Code::FeatureNotEnabled).saying("Phone numbers are no second factor here.")),
+        false => Ok(()),
+    }
 }
 
 /// Makes a number a second factor, the default one, or neither.
@@ -163,10 +171,7 @@ pub fn update_phone(
     settings: &Settings,
     now: Time,
 ) -> Result<(User, Credentials)> {
-    let is_wanted = wishes.reserved == Some(true) || wishes.default == Some(true);
-    if is_wanted && !settings.attributes.phone_number.is_second_factor() {
-        return Err(Error::new(Code::FeatureNotEnabled).saying("Phone numbers are no second factor here."));
-    }
+    check_factor(wishes.reserved == Some(true) || wishes.default == Some(true), settings)?;
     let second_factor = wishes.reserved.or(wishes.default.filter(|wanted| *wanted));
     let unverified = Code::IdentificationUpdateSecondFactorUnverified;
     let wanted = identifications::Wishes { second_factor, ..identifications::Wishes::default() };

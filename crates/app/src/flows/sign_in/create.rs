@@ -131,6 +131,7 @@ async fn go_on(
         Way::Sent { strategy, redirect_url } => {
             let wish = Wish { strategy: Some(strategy), recipient: None, redirect_url };
             let sent = steps::send_first(tx, stage, &attempt, strategy, wish).await?;
+            attempt.sign_in.links.note(&sent);
             attempt.sign_in.first_factor = Some(sent);
             Ok(attempt)
         }

@@ -10,7 +10,7 @@ use super::attempt::{self, Attempt, Stage};
 use super::{finish, nobody, steps};
 use crate::cx::Cx;
 use crate::flows::factors::proof::verified;
-use crate::flows::verify::Verified;
+use crate::flows::verify::{Verified, outdated};
 use crate::frontend::visitor::Visitor;
 use crate::resources::challenges::model::{Challenge, State};
 use crate::resources::challenges::rules::{attempt_link, is_link};
@@ -26,19 +26,19 @@ enum Slot {
     Second,
 }
 
-/// Takes the token of a link, which begins with the id of the attempt. A token that is not the right one is
-/// an error, because nobody knows where to send the browser.
+/// Takes the token of a link, which begins with the id of the attempt. A token that nobody was sent is an error,
+/// because nobody knows where to send the browser.
 pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignInId, token: &str) -> Result<Verified> {
     let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
     let mut tx = cx.app.db.read().await?;
     let found = store::find(&mut tx, &visitor.site.instance, &id).await?;
     drop(tx);
     let sign_in = found.ok_or_else(invalid)?;
-    let (_, challenge) = slot(&sign_in, token).ok_or_else(invalid)?;
-    if sign_in.is_over(cx.now) {
-        return Err(Error::new(Code::VerificationLinkTokenExpired));
-    }
+    let Some((_, challenge)) = slot(&sign_in, token) else { return outdated(&sign_in.links, token) };
     let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
+    if sign_in.is_over(cx.now) {
+        return Ok(Verified { redirect_url, status: "expired", session: None });
+    }
     let opening = Opening {
         stage: Stage::new(cx, visitor),
         from: visitor.client.as_ref().map(|client| client.id.clone()),

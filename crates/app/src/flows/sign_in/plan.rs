@@ -95,9 +95,8 @@ fn named(text: &str, settings: &Settings) -> Result<(Named, String)> {
     {
         return Ok((Named::EmailAddress, address));
     }
-    let digits: String = text.chars().filter(|letter| !" -().".contains(*letter)).collect();
     if attributes.phone_number.is_first_factor()
-        && let Some(number) = text::phone(&digits)
+        && let Some(number) = text::typed_phone(text)
     {
         return Ok((Named::PhoneNumber, number));
     }

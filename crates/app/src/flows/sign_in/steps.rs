@@ -36,6 +36,7 @@ pub async fn prepare_first(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) 
     rules::expects_first_factor(&attempt.sign_in, stage.act.now)?;
     let strategy = wish.strategy.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
     let sent = send_first(tx, &stage, &attempt, strategy, wish).await?;
+    attempt.sign_in.links.note(&sent);
     attempt.sign_in.first_factor = Some(sent);
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
@@ -192,6 +193,7 @@ pub async fn prepare_second(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish)
     let factor = choose(&all, strategy, named, is_default, NO_SECOND)?;
     let previous = attempt.sign_in.second_factor.as_ref();
     let sent = send_factor(tx, &stage, &attempt, factor, previous, wish.redirect_url, true).await?;
+    attempt.sign_in.links.note(&sent);
     attempt.sign_in.second_factor = Some(sent);
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)

@@ -9,19 +9,21 @@ use latchkey_db::Tx;
 use super::step::{Step, twice};
 use super::{complete, rules};
 use crate::cx::{Act, Cx};
-use crate::flows::verify::Verified;
+use crate::flows::verify::{Verified, outdated};
 use crate::frontend::visitor::{Hold, Visitor};
 use crate::resources::challenges::model::{Challenge, State};
-use crate::resources::challenges::rules::{Attempt, attempt_link};
+use crate::resources::challenges::rules::{attempt_link, is_link};
 use crate::resources::clients::model::Client;
 use crate::resources::clients::store as clients;
 use crate::resources::sign_ups::fields;
 use crate::resources::sign_ups::model::{SignUp, Status};
 use crate::resources::sign_ups::store;
-use crate::resources::users::model::Strategy;
 
-/// Takes the token of a link, which begins with the id of the attempt. A token that is not the right one is
-/// an error, because nobody knows where to send the browser.
+/// What a browser is told whose link proved the address.
+const VERIFIED: &str = "verified";
+
+/// Takes the token of a link, which begins with the id of the attempt. A token that nobody was sent is an error,
+/// because nobody knows where to send the browser.
 pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignUpId, token: &str) -> Result<Verified> {
     let opening = Opening {
         act: visitor.act(cx),
@@ -58,45 +60,39 @@ impl Opening {
         let client = clients::lock(tx, &act.instance, &found.client).await?.ok_or_else(invalid)?;
         let mut sign_up = store::lock(tx, &act.instance, &self.id).await?.ok_or_else(invalid)?;
         let claimed = sign_up.email_address.as_mut().ok_or_else(invalid)?;
-        let challenge = match &claimed.verification {
-            Some(challenge) if challenge.strategy == Strategy::EmailLink => challenge.clone(),
-            None if claimed.is_outdated => return Err(Error::new(Code::SignUpOutdatedVerification)),
-            Some(_) | None => return Err(invalid()),
+        // Guesses are not counted: the secret is too long for them, and the id is no secret.
+        let asked = claimed.verification.clone().filter(|asked| is_link(asked, self.token.expose()));
+        let Some(challenge) = asked else {
+            return Ok((outdated(&sign_up.links, self.token.expose())?, None));
         };
         let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
         let is_same = self.client.as_ref() == Some(&client.id);
         let told = |status, session| Verified { redirect_url, status, session };
-        let challenge = match self.tried(challenge, is_same)? {
+        let challenge = match self.tried(challenge, is_same) {
             Ok(challenge) => challenge,
-            Err(status) => return Ok((told(status, None), None)),
+            Err(status) => {
+                // A second click finds what the first one has done, and does nothing.
+                let created = sign_up.created.filter(|_| status == VERIFIED);
+                return Ok((told(status, created.map(|created| created.session)), None));
+            }
         };
         claimed.verification = Some(Challenge { verified_at_client: self.client.clone(), ..challenge });
         let step = self.conclude(tx, is_same, client, sign_up).await?;
         let session = step.sign_up.created.as_ref().map(|created| created.session.clone());
-        let status = if step.refusal.is_some() { "failed" } else { "verified" };
+        let status = if step.refusal.is_some() { "failed" } else { VERIFIED };
         Ok((told(status, session), is_same.then_some((step.client, step.secret))))
     }
 
-    /// The challenge once it is met, or what to tell instead. Guesses are not counted: the secret is too long
-    /// for them, and whoever knows the id could make the link of somebody else fail.
-    fn tried(&self, challenge: Challenge, is_same: bool) -> Result<Result<Challenge, &'static str>> {
+    /// The challenge once it is met, or what to tell instead.
+    fn tried(&self, challenge: Challenge, is_same: bool) -> Result<Challenge, &'static str> {
         let (act, now) = (&self.act, self.act.now);
-        let state = challenge.state(now);
-        let Attempt { challenge, refusal } = attempt_link(challenge, self.token.expose(), now);
-        match (state, refusal) {
-            (_, Some(error)) if error.code() == Code::FormCodeIncorrect => {
-                Err(Error::new(Code::VerificationLinkTokenInvalid))
-            }
-            (State::Unverified, None)
-                if act.settings.attack_protection.email_link_require_same_client && !is_same =>
-            {
-                Ok(Err("client_mismatch"))
-            }
-            (State::Unverified, None) => Ok(Ok(challenge)),
-            (State::Expired, _) => Ok(Err("expired")),
-            // A second click finds what the first one has done, and does nothing.
-            (State::Verified | State::Transferable, _) => Ok(Err("verified")),
-            (State::Failed | State::Unverified, _) => Ok(Err("failed")),
+        let must_be_same = act.settings.attack_protection.email_link_require_same_client;
+        match challenge.state(now) {
+            State::Unverified if must_be_same && !is_same => Err("client_mismatch"),
+            State::Unverified => Ok(attempt_link(challenge, self.token.expose(), now).challenge),
+            State::Expired => Err("expired"),
+            State::Verified | State::Transferable => Err(VERIFIED),
+            State::Failed => Err("failed"),
         }
     }
 

@@ -3,7 +3,7 @@
 use latchkey_base::locale::is_locale;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
-use latchkey_base::text::{name_problem, username_problem};
+use latchkey_base::text::{name_problem, typed_phone, username_problem};
 use latchkey_base::{Code, Error, Problem, Result, Time};
 
 use super::input::SignUpForm;
@@ -102,7 +102,8 @@ pub fn claim(kind: Kind, text: &str, settings: &Settings, test_mode: bool) -> Re
     if !attribute(kind, settings).enabled {
         return Err(disabled(kind.name()));
     }
-    let value = checked(kind, text)?;
+    let number = Some(text).filter(|_| kind == Kind::Phone).and_then(typed_phone);
+    let value = checked(kind, number.as_deref().unwrap_or(text))?;
     match blocked(kind, &value, settings, test_mode) {
         Some(problem) => Err(problem),
         None => Ok(value),
@@ -220,6 +221,7 @@ pub fn prepare(
     };
     claimed.verification = Some(prepared.challenge.clone());
     claimed.is_outdated = false;
+    sign_up.links.note(&prepared.challenge);
     Ok(prepared)
 }
 

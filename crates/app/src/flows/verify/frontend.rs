@@ -1,6 +1,7 @@
 //! `GET /v1/verify`
 
-use axum::http::{Method, StatusCode};
+use axum::http::header::{ACCEPT, SET_COOKIE};
+use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::id::Id;
 use latchkey_base::{Code, Error, Result};
@@ -14,8 +15,10 @@ use crate::AppState;
 use crate::cx::Cx;
 use crate::flows::verify::Verified;
 use crate::flows::{me, sign_in, sign_up};
-use crate::frontend::redirects;
+use crate::frontend::redirects::{self, Destination};
 use crate::frontend::visitor::Visitor;
+use crate::resources::portal::model::Page;
+use crate::resources::portal::pages;
 
 /// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
@@ -23,7 +26,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/v1/verify", "verify", verify)
         .summary("Open a link that was sent by e-mail")
         .query::<Verify>()
-        .errors(&[403, 410])
+        .errors(&[403])
         .redirects(303)
         .public();
 }
@@ -38,16 +41,17 @@ struct Verify {
 async fn verify(
     cx: Cx,
     method: Method,
+    headers: HeaderMap,
     mut visitor: Visitor,
     Query(query): Query<Verify>,
 ) -> Result<Response, Failure> {
     if method == Method::HEAD {
         return Ok(StatusCode::NO_CONTENT.into_response());
     }
-    let verified = open(&cx, &mut visitor, query.token.as_deref().unwrap_or_default()).await?;
-    let there = match redirects::checked(&visitor.site, Some(&verified.redirect_url)) {
-        Ok(there) => there,
-        Err(error) => return Ok(cx.refuse(&visitor, error).await),
+    let token = query.token.as_deref().unwrap_or_default();
+    let (verified, there) = match lead(&cx, &mut visitor, token).await {
+        Ok(led) => led,
+        Err(error) => return refused(&cx, &visitor, &headers, error).await,
     };
     let there = there.with("__clerk_status", verified.status);
     let there = match &verified.session {
@@ -55,6 +59,34 @@ async fn verify(
         None => there,
     };
     Ok(cx.redirect(&visitor, StatusCode::SEE_OTHER, there.as_str()).await)
+}
+
+/// What came of a link, and where it leads.
+async fn lead(cx: &Cx, visitor: &mut Visitor, token: &str) -> Result<(Verified, Destination)> {
+    let verified = open(cx, visitor, token).await?;
+    let there = redirects::checked(&visitor.site, Some(&verified.redirect_url))?;
+    Ok((verified, there))
+}
+
+/// The answer where there is no page to go back to. Whoever opens a link in a mail sees it in a browser, and gets
+/// words rather than JSON; the status is the same.
+async fn refused(cx: &Cx, visitor: &Visitor, headers: &HeaderMap, error: Error) -> Result<Response, Failure> {
+    let status = error.status();
+    let refusal = cx.refuse(visitor, error).await;
+    if status >= 500 || !wants_page(headers) {
+        return Ok(refusal);
+    }
+    let mut response = pages::show(cx, &visitor.site, Page::InvalidLink)?;
+    *response.status_mut() = StatusCode::from_u16(status).map_err(Error::internal)?;
+    for cookie in refusal.headers().get_all(SET_COOKIE) {
+        response.headers_mut().append(SET_COOKIE, cookie.clone());
+    }
+    Ok(response)
+}
+
+fn wants_page(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    accepted.flat_map(|line| line.split(',')).any(|kind| kind.trim().starts_with("text/html"))
 }
 
 async fn open(cx: &Cx, visitor: &mut Visitor, token: &str) -> Result<Verified> {

@@ -6,9 +6,10 @@ use latchkey_base::kinds::IdentificationId;
 use latchkey_base::rng;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
-use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_jose::digest::constant_time_eq;
 use latchkey_jose::seal::MasterKey;
 
+use super::links::digest;
 use super::model::{Challenge, State};
 use crate::cx::Act;
 use crate::limits::{CHALLENGE_SENDINGS, PHONE_CODE_PAUSE_MS, VERIFICATION_MS};
@@ -64,7 +65,7 @@ pub fn link(
     let is_test = act.test_mode && is_for_tests(target.kind, target.value);
     let sent = pause(target, previous, is_test, act.now)?;
     let secret = format!("{owner}.{}", URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*act.rng)));
-    let digest = URL_SAFE_NO_PAD.encode(sha256(secret.as_bytes()));
+    let digest = digest(&secret);
     let challenge = Challenge {
         redirect_url: Some(redirect_url),
         ..sending(Strategy::EmailLink, target, digest, sent, act.now)
@@ -125,7 +126,7 @@ pub fn attempt_link(challenge: Challenge, secret: &str, now: Time) -> Attempt {
 /// Whether a secret is the one in the link of a challenge, whatever became of it.
 pub fn is_link(challenge: &Challenge, secret: &str) -> bool {
     let expected = challenge.secret.as_deref().unwrap_or_default();
-    let given = URL_SAFE_NO_PAD.encode(sha256(secret.as_bytes()));
+    let given = digest(secret);
     challenge.strategy == Strategy::EmailLink && constant_time_eq(expected.as_bytes(), given.as_bytes())
 }
 

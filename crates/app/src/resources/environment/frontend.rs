@@ -24,7 +24,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.patch("/v1/environment", "updateEnvironment", update)
         .summary("Get the environment, and the cookie of a developer's browser")
         .returns::<EnvironmentView<'_>>()
-        .public();
+        .public()
+        .quiet();
     api.get("/v1/account_portal", "getAccountPortal", account_portal)
         .summary("Get the settings of the hosted pages")
         .returns::<AccountPortalView>()

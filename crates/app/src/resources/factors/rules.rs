@@ -90,7 +90,7 @@ pub fn second(user: &User, settings: &Settings) -> Vec<Factor> {
     }
     if attributes.phone_number.is_second_factor() {
         let phones = &user.phone_numbers;
-        let reserved = phones.all.iter().filter(|phone| phone.second_factor != SecondFactor::None);
+        let reserved = phones.all.iter().filter(|phone| phone.is_second_factor());
         let mut numbers: Vec<&Contact> = reserved.filter(|phone| phone.is_verified()).collect();
         numbers.sort_by_key(|phone| phone.second_factor != SecondFactor::Default);
         let send = |phone: &&Contact| sent(Strategy::PhoneCode, Kind::Phone, phone, phones, None);

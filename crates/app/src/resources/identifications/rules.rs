@@ -6,6 +6,7 @@ use latchkey_base::{Code, Error, Problem, Result, Time, text};
 
 use super::input::Status;
 use crate::limits::IDENTIFICATIONS_PER_KIND;
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::users::model::{
     Contact, Contacts, ExternalAccount, Kind, SecondFactor, Strategy, User, Verification,
 };
@@ -41,6 +42,7 @@ pub fn contact(value: String, status: Status, now: Time, rng: &dyn Rng) -> Conta
         reserved: status == Status::Reserved,
         verification: (status == Status::Verified).then(by_admin),
         challenge: None,
+        links: SentLinks::default(),
         linked_to: Vec::new(),
         second_factor: SecondFactor::None,
         created_at: now,
@@ -62,6 +64,8 @@ pub struct Wishes {
     pub primary: bool,
     /// Use it as second factor, or stop doing so.
     pub second_factor: Option<bool>,
+    /// Use it as second factor as soon as it is proven.
+    pub factor_once_proven: bool,
     /// Do not make the first of its kind the primary one before it is proven: what users type in about
     /// themselves must not stand for them in tokens.
     pub only_if_proven: bool,
@@ -77,7 +81,10 @@ pub fn add(
     rng: &dyn Rng,
 ) -> Result<(User, IdentificationId)> {
     let status = if wishes.verified == Some(true) { Status::Verified } else { Status::Unverified };
-    let contact = contact(value, status, now, rng);
+    let mut contact = contact(value, status, now, rng);
+    if wishes.factor_once_proven {
+        contact.second_factor = SecondFactor::Wanted;
+    }
     let id = contact.id.clone();
     let contacts = user.contacts_mut(kind);
     if contacts.all.len() >= IDENTIFICATIONS_PER_KIND {
@@ -107,10 +114,8 @@ pub fn update(
     now: Time,
     unverified: Code,
 ) -> Result<User> {
-    let is_factor = |phone: &&Contact| phone.second_factor != SecondFactor::None;
     let has_default = user.phone_numbers.all.iter().any(|phone| phone.second_factor == SecondFactor::Default);
-    // A second factor signs nobody in by itself.
-    let entrances = user.identification_count() - user.phone_numbers.all.iter().filter(is_factor).count();
+    let entrances = entrances(&user);
     let contacts = user.contacts_mut(kind);
     let contact = contacts.find_mut(id).ok_or_else(|| Error::not_found(kind.name(), id))?;
     match wishes.verified {
@@ -148,8 +153,14 @@ pub fn update(
     if wishes.primary {
         make_primary(contacts, id, "primary")?;
     }
-    settle_second_factors(&mut user.phone_numbers);
+    settle_second_factors(&mut user);
     Ok(user)
+}
+
+/// How many identifications are no second factor, which signs nobody in by itself.
+fn entrances(user: &User) -> usize {
+    let is_factor = |phone: &&Contact| phone.second_factor != SecondFactor::None;
+    user.identification_count() - user.phone_numbers.all.iter().filter(is_factor).count()
 }
 
 /// Takes a contact as proven. Where none of its kind is the primary one, it becomes that.
@@ -161,6 +172,7 @@ pub fn verified(mut user: User, kind: Kind, id: &IdentificationId, proof: Verifi
         contact.reserved = false;
         contact.updated_at = now;
         contacts.primary.get_or_insert_with(|| id.clone());
+        settle_second_factors(&mut user);
     }
     user
 }
@@ -191,7 +203,7 @@ pub fn remove(mut user: User, kind: Kind, id: &IdentificationId, settings: &Sett
         contacts.primary =
             contacts.all.iter().find(|contact| contact.is_verified()).map(|contact| contact.id.clone());
     }
-    settle_second_factors(&mut user.phone_numbers);
+    settle_second_factors(&mut user);
     Ok(user)
 }
 
@@ -246,8 +258,15 @@ fn check_not_last(user: &User) -> Result<()> {
     }
 }
 
-/// As long as any number is a second factor, one of them is the default.
-fn settle_second_factors(phones: &mut Contacts) {
+/// A number that is wanted as second factor is one from its proof on, unless nothing else would be left to sign
+/// in with. As long as any number is a second factor, one of them is the default.
+fn settle_second_factors(user: &mut User) {
+    let has_entrance = entrances(user) > 0;
+    let phones = &mut user.phone_numbers;
+    let is_due = |phone: &&mut Contact| phone.second_factor == SecondFactor::Wanted && phone.is_verified();
+    for phone in phones.all.iter_mut().filter(is_due) {
+        phone.second_factor = if has_entrance { SecondFactor::Reserved } else { SecondFactor::None };
+    }
     if phones.all.iter().any(|phone| phone.second_factor == SecondFactor::Default) {
         return;
     }

@@ -6,8 +6,7 @@ use latchkey_base::{Code, Error, Result};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::frontend::gate::is_own;
-use crate::frontend::redirects::origin;
+use crate::frontend::redirects::{is_ours, origin};
 use crate::frontend::site::Site;
 use crate::resources::instances::rules::host;
 
@@ -87,7 +86,7 @@ pub fn page(site: &Site, asked: Asked) -> Result<Interstitial> {
         true => by_domain,
         false => proxy_base,
     };
-    let trusted = wished.filter(|url| origin(url).is_some_and(|origin| is_own(site, origin)));
+    let trusted = wished.filter(|url| is_ours(site, url));
     let script_base = trusted.unwrap_or_else(|| site.base_url.clone());
     Ok(Interstitial { script_base, publishable_key: own_key, proxy_url, domain, sign_in_url })
 }
@@ -115,7 +114,7 @@ fn decoded(key: &str) -> Option<String> {
 /// A URL on the web, and on production instances one of the application's own.
 fn checked_url(site: &Site, param: &str, url: Option<String>) -> Result<Option<String>> {
     let Some(url) = url.filter(|url| !url.is_empty()) else { return Ok(None) };
-    let is_allowed = origin(&url).is_some_and(|origin| site.is_development() || is_own(site, origin));
+    let is_allowed = origin(&url).is_some() && (site.is_development() || is_ours(site, &url));
     match is_allowed {
         true => Ok(Some(url)),
         false => Err(refused(param)),

@@ -15,10 +15,12 @@ pub enum Page {
     DefaultRedirect,
     /// What a person sees who reported a sign-in that was not theirs.
     UnauthorizedSignIn,
+    /// What a person sees who opened a link that nobody knows any more. It stands where the link led.
+    InvalidLink,
 }
 
 impl Page {
-    /// All of them.
+    /// All that have an address of their own.
     pub const ALL: [Page; 6] = [
         Page::SignIn,
         Page::SignUp,
@@ -37,6 +39,7 @@ impl Page {
             Page::Waitlist => "/waitlist",
             Page::DefaultRedirect => "/default-redirect",
             Page::UnauthorizedSignIn => "/unauthorized-sign-in",
+            Page::InvalidLink => "/invalid-link",
         }
     }
 
@@ -49,6 +52,7 @@ impl Page {
             Page::Waitlist => "Join the waitlist",
             Page::DefaultRedirect => "Welcome",
             Page::UnauthorizedSignIn => "Sign-in reported",
+            Page::InvalidLink => "Link no longer valid",
         }
     }
 }
@@ -62,6 +66,8 @@ pub struct Portal {
     pub application_name: String,
     /// Where the application lives, for a link to it; may be empty.
     pub home_url: String,
+    /// Where people sign in.
+    pub sign_in_url: String,
     /// Whether the instance is for development: then the page explains what is wrong with a set-up.
     pub is_development: bool,
     /// Where the messages of a development instance are read.

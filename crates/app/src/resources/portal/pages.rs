@@ -80,7 +80,8 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, uri: &Uri) -> Result<Option<Desti
     Ok(Some(back.set(cookies::DEV_BROWSER, &token).set("__clerk_synced", "true")))
 }
 
-fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
+/// A hosted page as an answer.
+pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     let display = &site.settings.display;
     let satellites = site.settings.satellites.iter().flat_map(domains::origins);
     let others: Vec<String> = site.settings.allowed_origins.iter().cloned().chain(satellites).collect();
@@ -88,6 +89,10 @@ fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
         publishable_key: site.publishable_key(),
         application_name: display.name().to_owned(),
         home_url: display.home_url.clone().unwrap_or_default(),
+        sign_in_url: display
+            .sign_in_url
+            .clone()
+            .unwrap_or_else(|| format!("{}{}", site.portal_url(), Page::SignIn.path())),
         is_development: site.is_development(),
         inbox_url: site.is_development().then(|| format!("{}/dev/inbox", cx.app.api_url)),
         redirect_origins: match site.is_development() {

@@ -21,7 +21,8 @@ pub fn html(portal: &Portal, page: Page, nonce: &str) -> String {
         "page": page.path(),
         "publishableKey": portal.publishable_key,
         "applicationName": portal.application_name,
-        "homeUrl": home_url(&portal.home_url),
+        "homeUrl": on_the_web(&portal.home_url),
+        "signInUrl": on_the_web(&portal.sign_in_url),
         "isDevelopment": portal.is_development,
         "inboxUrl": portal.inbox_url,
         "redirectOrigins": portal.redirect_origins,
@@ -56,8 +57,8 @@ pub fn policy(portal: &Portal, nonce: &str) -> String {
     )
 }
 
-/// A link to the application, unless it is something else than an address on the web.
-fn home_url(url: &str) -> Option<&str> {
+/// A link, unless it is something else than an address on the web.
+fn on_the_web(url: &str) -> Option<&str> {
     Some(url).filter(|url| ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)))
 }
 
@@ -93,6 +94,7 @@ mod tests {
             publishable_key: "pk_test_Y2xlcmsubG9jYWxob3N0LnRlc3Qk".to_owned(),
             application_name: "Acme".to_owned(),
             home_url: String::new(),
+            sign_in_url: "http://localhost:3401/sign-in".to_owned(),
             is_development: true,
             inbox_url: Some("http://localhost:3400/dev/inbox".to_owned()),
             redirect_origins: vec!["http://localhost:*".to_owned()],
@@ -103,7 +105,7 @@ mod tests {
 
     #[test]
     fn every_page_is_filled_completely() {
-        for page in Page::ALL {
+        for page in Page::ALL.into_iter().chain([Page::InvalidLink]) {
             let html = html(&portal(), page, "n0nce");
             assert!(html.contains(&format!("<title>{} · Acme</title>", page.title())), "{html}");
             assert!(html.contains(&format!("\"page\":\"{}\"", page.path())));
@@ -139,9 +141,9 @@ mod tests {
 
     #[test]
     fn only_addresses_on_the_web_become_links() {
-        assert_eq!(home_url("javascript:alert(1)"), None);
-        assert_eq!(home_url(""), None);
-        assert_eq!(home_url("https://example.com"), Some("https://example.com"));
+        assert_eq!(on_the_web("javascript:alert(1)"), None);
+        assert_eq!(on_the_web(""), None);
+        assert_eq!(on_the_web("https://example.com"), Some("https://example.com"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use latchkey_base::rng::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::ATTEMPT_MS;
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::users::model::Kind;
 
@@ -33,6 +34,9 @@ pub struct SignIn {
     /// The second factor, or what makes the browser trusted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub second_factor: Option<Challenge>,
+    /// The links that were sent for it.
+    #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
+    pub links: SentLinks,
     /// The session that came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub created_session: Option<SessionId>,
@@ -127,6 +131,7 @@ impl SignIn {
             first_factor: None,
             password_set_at: None,
             second_factor: None,
+            links: SentLinks::default(),
             created_session: None,
             locale,
             created_at: now,

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::limits::ATTEMPT_MS;
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::challenges::model::Challenge;
 use crate::resources::users::model::Kind;
 
@@ -26,6 +27,9 @@ pub struct SignUp {
     /// The e-mail address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub email_address: Option<Claimed>,
+    /// The links that were sent for it.
+    #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
+    pub links: SentLinks,
     /// The phone number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phone_number: Option<Claimed>,
@@ -124,6 +128,7 @@ impl SignUp {
             client: client.clone(),
             created: None,
             email_address: None,
+            links: SentLinks::default(),
             phone_number: None,
             web3_wallet: None,
             username: None,

@@ -9,6 +9,7 @@ use latchkey_base::text::fold;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use crate::resources::challenges::links::SentLinks;
 use crate::resources::challenges::model::Challenge;
 
 /// A user, as stored. What is absent or empty is left out of the document.
@@ -108,6 +109,9 @@ pub struct Contact {
     /// The proof the user was last asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub challenge: Option<Challenge>,
+    /// The links that were sent to it.
+    #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
+    pub links: SentLinks,
     /// Connected accounts that vouch for it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub linked_to: Vec<Link>,
@@ -187,6 +191,8 @@ pub enum SecondFactor {
     /// No.
     #[default]
     None,
+    /// Not yet: it will once it is verified.
+    Wanted,
     /// Yes.
     Reserved,
     /// Yes, and it is the one asked first.
@@ -310,8 +316,7 @@ impl User {
 
     /// Whether there is a second factor.
     pub fn has_second_factor(&self) -> bool {
-        self.totp_enabled
-            || self.phone_numbers.all.iter().any(|phone| phone.second_factor != SecondFactor::None)
+        self.totp_enabled || self.phone_numbers.all.iter().any(Contact::is_second_factor)
     }
 
     /// What the user is best known by: the primary address, else the number, the username or a wallet.
@@ -380,6 +385,11 @@ impl Contact {
     /// Whether it is proven to belong to the user.
     pub fn is_verified(&self) -> bool {
         self.verification.is_some()
+    }
+
+    /// Whether codes sent here are a second factor.
+    pub fn is_second_factor(&self) -> bool {
+        matches!(self.second_factor, SecondFactor::Reserved | SecondFactor::Default)
     }
 
     /// Whether nobody else may hold it.

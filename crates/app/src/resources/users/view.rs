@@ -124,8 +124,15 @@ pub fn user<'a>(user: &'a User, lens: Lens<'_>) -> UserView<'a> {
 }
 
 pub fn frontend<'a>(user: &'a User, lens: Lens<'_>) -> FrontendUserView<'a> {
+    // Pages show a button for what these say; so they say what somebody may do, not what was noted for them.
+    let actions = &lens.settings.actions;
+    let shared = SharedView {
+        delete_self_enabled: actions.delete_self && user.delete_self_enabled,
+        create_organization_enabled: actions.create_organization && user.create_organization_enabled,
+        ..shared(user, lens)
+    };
     FrontendUserView {
-        shared: shared(user, lens),
+        shared,
         create_organizations_limit: user.create_organizations_limit,
         deprovisioned: false,
         organization_memberships: Vec::new(),

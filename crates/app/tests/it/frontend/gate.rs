@@ -115,6 +115,42 @@ async fn a_proxy_names_the_instance_by_its_secret_key() {
     refused.is_error(400, "proxy_request_missing_secret_key");
 }
 
+/// What a proxy of an application brings for somebody, and who it says that is.
+fn brought(t: &TestServer, key: Option<&str>, ticket: &str) -> axum::http::Request<axum::body::Body> {
+    let mut request = axum::http::Request::post("/v1/client/sign_ins")
+        .header("host", &t.tenant.frontend_api)
+        .header("content-type", "application/x-www-form-urlencoded")
+        .header("x-forwarded-for", "198.51.100.1, 198.51.100.7");
+    if let Some(key) = key {
+        request =
+            request.header("clerk-secret-key", key).header("clerk-proxy-url", "http://app.test/__clerk");
+    }
+    let mut request = request.body(format!("strategy=ticket&ticket={ticket}").into()).unwrap();
+    request.extensions_mut().insert(axum::extract::ConnectInfo(t.browser().address));
+    request
+}
+
+#[tokio::test]
+async fn what_a_proxy_brings_is_noted_under_the_address_of_the_visitor() {
+    let t = TestServer::start().await;
+    let user = t.user_with_email("ada@example.com").await;
+    let own = t.browser().address.ip().to_string();
+    for (key, address) in [(Some(t.tenant.key.as_str()), "198.51.100.7"), (None, own.as_str())] {
+        let made = t.post("/v1/sign_in_tokens", json!({"user_id": user})).await.ok();
+        let ticket = made["token"].as_str().unwrap();
+        let mut browser = t.browser();
+        let request = brought(&t, key, ticket);
+        let done = browser.send("POST", "/v1/client/sign_ins", request).await.ok();
+        let session = done["response"]["created_session_id"].clone();
+        let active = browser.get("/v1/me/sessions/active").await.ok();
+        let active = active.as_array().unwrap().iter().find(|it| it["id"] == session).unwrap().clone();
+        assert_eq!(active["latest_activity"]["ip_address"], address);
+        let events = t.get("/v1/events?limit=500").await.ok();
+        let last = events["data"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last["event_attributes"]["http_request"]["client_ip"], address);
+    }
+}
+
 #[tokio::test]
 async fn the_two_apis_are_never_confused() {
     let t = TestServer::start().await;

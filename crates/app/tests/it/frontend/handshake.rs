@@ -143,6 +143,19 @@ async fn what_a_handshake_left_is_good_for_a_minute_and_its_own_instance() {
 }
 
 #[tokio::test]
+async fn a_handshake_that_nobody_could_read_is_refused() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    browser.open(&path("&format=bogus")).await.is_error(400, "invalid_handshake");
+    assert_eq!(browser.open(&path("&format=")).await.status, 307);
+    for url in ["http://[::1", "http://:80", "http://a:99999/", "https://a@b.com/", "https://a.com\\@b.com/"]
+    {
+        let path = format!("/v1/client/handshake?redirect_url={}", escape(url));
+        browser.open(&path).await.is_error(400, "invalid_handshake");
+    }
+}
+
+#[tokio::test]
 async fn what_an_earlier_handshake_left_in_the_url_is_replaced() {
     let t = TestServer::start().await;
     let mut browser = t.browser();

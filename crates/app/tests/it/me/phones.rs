@@ -41,6 +41,8 @@ async fn what_is_no_number_or_taken_is_refused() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;
     t.user(json!({"phone_number": ["+4915100000000"]})).await;
+    let added = me.post(PATH, json!({"phone_number": "+49 (151) 12-34.56 99"})).await.ok();
+    assert_eq!(added["response"]["phone_number"], "+4915112345699");
     me.post(PATH, json!({"phone_number": "12"})).await.is_problem(
         422,
         "form_param_format_invalid",
@@ -51,8 +53,63 @@ async fn what_is_no_number_or_taken_is_refused() {
         "form_identifier_exists",
         "phone_number",
     );
-    let second = json!({"phone_number": "+4915112345678", "reserved_for_second_factor": true});
-    me.post(PATH, second).await.is_error(400, "identification_create_second_factor_unverified");
+}
+
+#[tokio::test]
+async fn a_number_can_be_added_as_second_factor_and_is_one_once_it_is_proven() {
+    let mut settings = Settings::default();
+    settings.sign_in.second_factor_required = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    assert_eq!(me.shown_session().await["status"], "pending");
+    let wanted = json!({"phone_number": "+4915112345678", "reserved_for_second_factor": true});
+    let added = me.post(PATH, wanted).await.ok()["response"].clone();
+    assert_eq!(
+        (&added["reserved_for_second_factor"], &added["default_second_factor"]),
+        (&json!(true), &json!(false))
+    );
+    // Until then it is worth nothing: the session still waits for a second factor.
+    let id = added["id"].as_str().unwrap();
+    assert_eq!(me.shown().await["two_factor_enabled"], false);
+    assert_eq!(me.shown_session().await["status"], "pending");
+    set(&mut me, id, json!({"default_second_factor": true}))
+        .await
+        .is_error(400, "identification_update_second_factor_unverified");
+    me.post(&format!("{PATH}/{id}/prepare_verification"), json!({"strategy": "phone_code"})).await.ok();
+    let code = me.code().await;
+    let proven = me.post(&format!("{PATH}/{id}/attempt_verification"), json!({"code": code})).await.ok();
+    assert_eq!(proven["response"]["default_second_factor"], true);
+    assert_eq!(proven["response"]["backup_codes"].as_array().unwrap().len(), 10);
+    assert_eq!(me.shown().await["two_factor_enabled"], true);
+    assert_eq!(me.shown_session().await["status"], "active");
+    assert!(t.inbox().await.iter().any(|message| message["slug"] == "mfa_enabled"));
+}
+
+#[tokio::test]
+async fn a_number_that_is_only_wanted_takes_no_place_of_a_second_factor() {
+    let mut settings = Settings::default();
+    settings.sign_in.second_factor_required = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    me.enroll_totp().await;
+    let wanted = json!({"phone_number": "+4915112345678", "reserved_for_second_factor": true});
+    let id = me.post(PATH, wanted).await.ok()["response"]["id"].as_str().unwrap().to_owned();
+    me.delete("/v1/me/totp").await.is_error(400, "second_factor_deletion_not_allowed");
+    // The wish can be taken back; then the proof makes it a number like any other.
+    set(&mut me, &id, json!({"reserved_for_second_factor": false})).await.ok();
+    me.post(&format!("{PATH}/{id}/prepare_verification"), json!({"strategy": "phone_code"})).await.ok();
+    let code = me.code().await;
+    let proven = me.post(&format!("{PATH}/{id}/attempt_verification"), json!({"code": code})).await.ok();
+    assert_eq!(proven["response"]["reserved_for_second_factor"], false);
+}
+
+#[tokio::test]
+async fn no_number_is_added_as_second_factor_where_numbers_are_none() {
+    let mut settings = Settings::default();
+    settings.attributes.phone_number.used_for_second_factor = false;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let wanted = json!({"phone_number": "+4915112345678", "reserved_for_second_factor": true});
+    me(&t).await.post(PATH, wanted).await.is_error(403, "feature_not_enabled");
 }
 
 #[tokio::test]

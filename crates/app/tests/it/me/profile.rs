@@ -55,7 +55,7 @@ async fn only_what_users_own_is_changed_by_them() {
         "first_name": "Ada", "public_metadata": {"role": "admin"}, "private_metadata": {"role": "admin"},
         "external_id": "x", "banned": true, "locked": true, "created_at": "2020-01-01T00:00:00Z",
         "delete_self_enabled": false, "create_organization_enabled": false, "bypass_client_trust": true,
-        "password": "another password", "password_digest": "x", "skip_password_checks": true,
+        "password_digest": "x", "skip_password_checks": true,
         "totp_secret": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ", "backup_codes": ["abcdefgh"], "user_id": "user_x",
         "email_address": ["evil@example.com"], "profile_image_id": "img_x", "legal_accepted_at": "2020-01-01T00:00:00Z",
         "notify_primary_email_address_changed": false, "id": "user_x", "instance_id": "ins_x",
@@ -199,6 +199,16 @@ async fn people_delete_their_accounts_after_a_recent_proof() {
 }
 
 #[tokio::test]
+async fn a_password_is_not_changed_like_a_name() {
+    let t = TestServer::start().await;
+    let mut me = sign_in(&t, &t.user_with_email("a@example.com").await).await;
+    let refused = me.patch("/v1/me", json!({"first_name": "Eva", "password": "a-new-long-password"})).await;
+    refused.is_problem(403, "updating_user_password_deprecated", "password");
+    let shown = me.shown().await;
+    assert_eq!((&shown["first_name"], &shown["password_enabled"]), (&json!(null), &json!(false)));
+}
+
+#[tokio::test]
 async fn who_may_not_delete_themselves_does_not() {
     let mut settings = Settings::default();
     settings.actions.delete_self = false;
@@ -206,6 +216,11 @@ async fn who_may_not_delete_themselves_does_not() {
     let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": true})).await;
     let mut by_settings = sign_in(&t, user["id"].as_str().unwrap()).await;
     by_settings.delete("/v1/me").await.is_error(403, "user_delete_self_not_enabled");
+    // Pages show a button for what the user is told, so they are told what they may do; backends what was set.
+    let shown = by_settings.get("/v1/me").await.ok();
+    assert_eq!(shown["response"]["delete_self_enabled"], false);
+    assert_eq!(shown["client"]["sessions"][0]["user"]["delete_self_enabled"], false);
+    assert_eq!(t.shown(user["id"].as_str().unwrap()).await["delete_self_enabled"], true);
     let t = TestServer::start().await;
     let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": false})).await;
     let mut by_user = sign_in(&t, user["id"].as_str().unwrap()).await;

@@ -59,6 +59,11 @@ async fn one_field_may_be_address_or_number() {
     assert_eq!(made["response"]["email_address"], "ada@example.com");
     let made = t.browser().post(PATH, json!({"email_address_or_phone_number": "+4915112345678"})).await.ok();
     assert_eq!(made["response"]["phone_number"], "+4915112345678");
+    // Numbers are read as people write them, as when they sign in.
+    for field in ["phone_number", "email_address_or_phone_number"] {
+        let made = t.browser().post(PATH, json!({field: "+1 (415) 555-0155"})).await.ok();
+        assert_eq!(made["response"]["phone_number"], "+14155550155");
+    }
     let made = t.browser().post(PATH, json!({"password": PASSWORD})).await.ok();
     assert_eq!(made["response"]["missing_fields"], json!(["email_address_or_phone_number"]));
 }

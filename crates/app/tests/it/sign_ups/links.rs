@@ -72,8 +72,12 @@ async fn link_in_the_same_browser_completes_the_attempt() {
     assert_eq!(done["client"]["sessions"][0]["id"], session);
     let user = &done["client"]["sessions"][0]["user"];
     assert_eq!(user["email_addresses"][0]["verification"]["strategy"], "email_link");
+    // A second click leads to the same place; a token that only begins like the link leads nowhere.
     let again = browser.open(&link).await;
-    assert_eq!(again.header("location"), format!("{BACK}?__clerk_status=verified"));
+    assert_eq!(again.header("location"), expected);
+    for made_up in [format!("{link}x"), link[..link.len() - 1].to_owned(), link[..53].to_owned() + "x"] {
+        browser.open(&made_up).await.is_error(400, "verification_link_token_invalid");
+    }
     assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 1);
 }
 
@@ -123,8 +127,25 @@ async fn late_and_outdated_and_made_up_links_do_nothing() {
     browser.post(&format!("{path}/prepare_verification"), fields).await.ok();
     let link = newest_link(&t).await;
     browser.patch(&path, json!({"email_address": "eve@example.com"})).await.ok();
-    browser.open(&link).await.is_error(410, "sign_up_outdated_verification");
+    assert_eq!(browser.open(&link).await.header("location"), format!("{BACK}?__clerk_status=expired"));
     assert_eq!(browser.get(&path).await.ok()["response"]["unverified_fields"], json!(["email_address"]));
+}
+
+#[tokio::test]
+async fn link_that_a_newer_one_took_the_place_of_leads_back() {
+    let t = with_links(false).await;
+    let mut browser = t.browser();
+    let (path, older) = with_link(&t, &mut browser).await;
+    t.clock.advance_ms(1);
+    let fields = json!({"strategy": "email_link", "redirect_url": format!("{BACK}/new")});
+    browser.post(&format!("{path}/prepare_verification"), fields).await.ok();
+    let newer = newest_link(&t).await;
+    assert_ne!(older, newer);
+    assert_eq!(browser.open(&older).await.header("location"), format!("{BACK}?__clerk_status=expired"));
+    assert_eq!(browser.get(&path).await.ok()["response"]["status"], "missing_requirements");
+    browser.open(&newer).await;
+    assert_eq!(browser.get(&path).await.ok()["response"]["status"], "complete");
+    assert_eq!(browser.open(&older).await.header("location"), format!("{BACK}?__clerk_status=expired"));
 }
 
 #[tokio::test]

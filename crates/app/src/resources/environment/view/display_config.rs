@@ -113,7 +113,7 @@ pub(super) fn view(lens: Lens<'_>) -> DisplayConfigView<'_> {
         captcha_public_key: None,
         captcha_widget_type: None,
         captcha_public_key_invisible: None,
-        captcha_provider: None,
+        captcha_provider: Some("turnstile"),
         captcha_oauth_bypass: Vec::new(),
         captcha_heartbeat: Some(false),
     }

@@ -57,6 +57,9 @@ pub(super) struct AttributeView<'a> {
     verifications: &'a [Strategy],
     verify_at_sign_up: bool,
     immutable: bool,
+    /// How codes reach a phone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    channels: Option<&'static [&'static str]>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -219,7 +222,7 @@ pub(super) fn view(settings: &Settings) -> UserSettingsView<'_> {
 fn attributes(attributes: &Attributes) -> AttributesView<'_> {
     AttributesView {
         email_address: attribute(&attributes.email_address),
-        phone_number: attribute(&attributes.phone_number),
+        phone_number: phone_number(&attributes.phone_number),
         username: attribute(&attributes.username),
         web3_wallet: web3_wallet(),
         first_name: attribute(&attributes.first_name),
@@ -242,11 +245,17 @@ const OFF: AttributeView<'_> = AttributeView {
     verifications: &[],
     verify_at_sign_up: false,
     immutable: false,
+    channels: None,
 };
 
 /// Backends may give users wallets, but nobody can prove to hold one: pages must not offer it.
 fn web3_wallet() -> AttributeView<'static> {
     OFF
+}
+
+/// Codes travel as text messages; there is no other way.
+fn phone_number(number: &Attribute) -> AttributeView<'_> {
+    AttributeView { channels: number.enabled.then_some(&["sms"]), ..attribute(number) }
 }
 
 pub(super) fn attribute(attribute: &Attribute) -> AttributeView<'_> {
@@ -263,6 +272,7 @@ pub(super) fn attribute(attribute: &Attribute) -> AttributeView<'_> {
         verifications: &attribute.verifications,
         verify_at_sign_up: attribute.verify_at_sign_up,
         immutable: attribute.immutable,
+        channels: None,
     }
 }
 

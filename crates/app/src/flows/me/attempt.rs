@@ -1,0 +1,118 @@
+//! Checking the code that was sent to an address or number. A number may become a second factor by it.
+
+use latchkey_base::kinds::{IdentificationId, SessionId};
+use latchkey_base::secret::Secret;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::contacts::{asked, proof, proven};
+use super::{backup_codes, rules, settle, target};
+use crate::cx::{Act, Cx};
+use crate::frontend::person::Person;
+use crate::resources::challenges::model::Challenge;
+use crate::resources::challenges::rules as challenges;
+use crate::resources::identifications::handlers::{claimed, explain, picked};
+use crate::resources::identifications::rules as identifications;
+use crate::resources::users::change::{Target, with_secrets};
+use crate::resources::users::credentials::Credentials;
+use crate::resources::users::model::{Contact, Kind, SecondFactor, Strategy, User};
+use crate::resources::users::store as users;
+
+/// Body of the operations that check a code.
+#[derive(Deserialize, JsonSchema)]
+pub struct AttemptCode {
+    /// The code.
+    pub code: Secret,
+}
+
+/// An address or number, and the backup codes that were made for it.
+pub type Updated = (Contact, Option<Vec<String>>);
+
+/// Tries a code. A wrong one counts, so it is saved although the answer is a refusal.
+pub async fn attempt(
+    cx: &Cx,
+    person: &Person,
+    kind: Kind,
+    id: IdentificationId,
+    code: Secret,
+) -> Result<Updated> {
+    let trying = Trying {
+        act: person.visitor.act(cx),
+        target: target(person),
+        session: person.session.id.clone(),
+        kind,
+        id,
+        code,
+        fresh: backup_codes::fresh(&*cx.app.rng),
+    };
+    let tried = cx.write(move |tx| Box::pin(trying.attempted(tx)));
+    tried.await.map_err(|error| explain(error, claimed(kind)))?
+}
+
+/// A code that is being tried.
+struct Trying {
+    act: Act,
+    target: Target,
+    session: SessionId,
+    kind: Kind,
+    id: IdentificationId,
+    code: Secret,
+    /// Backup codes, in case they are due.
+    fresh: Vec<String>,
+}
+
+impl Trying {
+    async fn attempted(self, tx: &mut Tx) -> Result<Result<Updated>> {
+        let (act, kind, id) = (&self.act, self.kind, &self.id);
+        let before = self.target.lock(tx, act).await?;
+        let contact = picked(&before, kind, id)?;
+        let challenge = pending(&contact)?;
+        if challenge.strategy == Strategy::EmailLink {
+            return Err(Error::new(Code::VerificationStrategyInvalid));
+        }
+        let tried = challenges::attempt_code(&act.master, challenge, &self.code, act.now)?;
+        match tried.refusal {
+            Some(refusal) => {
+                let after = asked(before.clone(), kind, id, tried.challenge);
+                users::save(tx, &before, &after).await?;
+                Ok(Err(refusal))
+            }
+            None if contact.second_factor == SecondFactor::Wanted => {
+                Ok(Ok(self.becomes_factor(tx, &tried.challenge).await?))
+            }
+            None => Ok(Ok((proven(tx, act, before, kind, id, tried.challenge).await?, None))),
+        }
+    }
+
+    /// Takes a number as proven that was added to be a second factor. Needs no proof of its own: only who added
+    /// it, with one, has the number.
+    async fn becomes_factor(self, tx: &mut Tx, met: &Challenge) -> Result<Updated> {
+        let Trying { act, target, session, kind, id, fresh, .. } = self;
+        let rule = |user: User, held: Credentials| {
+            let had_any = user.has_second_factor();
+            let user = identifications::verified(user, kind, &id, proof(met), act.now);
+            let (user, held, codes) = match had_any {
+                true => (user, held, None),
+                false => rules::with_first_codes(user, held, fresh, &act.settings),
+            };
+            Ok((user, held, (had_any, codes)))
+        };
+        let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
+        settle::settle(tx, &act, &user).await?;
+        settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
+        // The code was as good a proof as any later one.
+        settle::second_factor_proven(tx, &act, &session).await?;
+        Ok((picked(&user, kind, &id)?, codes))
+    }
+}
+
+/// The proof that somebody was asked for.
+fn pending(contact: &Contact) -> Result<Challenge> {
+    match (&contact.verification, &contact.challenge) {
+        (Some(_), _) => Err(Error::new(Code::VerificationAlreadyVerified)),
+        (None, Some(challenge)) => Ok(challenge.clone()),
+        (None, None) => Err(Error::new(Code::VerificationNotSent)),
+    }
+}
