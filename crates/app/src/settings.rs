@@ -14,6 +14,7 @@ mod passwords;
 mod satellites;
 pub mod secrets;
 mod sessions;
+mod wording;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -329,8 +329,8 @@ fn wrong_settings_are_refused_together_and_change_nothing() {
         "There are 5 problems",
         "session.lifetime_second\n    There is no setting of this name.\n    Did you mean session.lifetime_seconds?",
         "password.min_length\n    It must be from 8 to 72.",
-        "sign_up.mode\n    Unknown variant `closed`",
-        "attributes.email_address.required\n    Invalid type",
+        "sign_up.mode\n    `closed` is not known; it can be `",
+        "attributes.email_address.required\n    It must be true or false, not ",
     ] {
         assert!(said.contains(expected), "{expected} is missing in\n{said}");
     }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 
 use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
 use super::secrets::SHOWN;
+use super::wording::in_our_words;
 use super::{Fault, SealedSetting, Settings};
 use crate::resources::webhooks::secrets;
 
@@ -121,10 +122,7 @@ fn document(settings: &Settings) -> Result<Value> {
 }
 
 fn fault(path: &str, error: &dyn std::error::Error) -> Fault {
-    let text = error.to_string();
-    let mut letters = text.chars();
-    let capital = letters.next().map(|first| first.to_uppercase().to_string()).unwrap_or_default();
-    Fault { path: path.to_owned(), text: format!("{capital}{}.", letters.as_str()) }
+    Fault { path: path.to_owned(), text: in_our_words(&error.to_string()) }
 }
 
 fn collect(path: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
