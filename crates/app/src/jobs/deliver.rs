@@ -248,6 +248,8 @@ impl Courier {
                 Ok(())
             }
             Err(Stop::Lost) => {
+                // Somebody who moved the cursor has not taken it: it is served from there at once.
+                self.renew(turn, 0).await?;
                 tracing::info!(endpoint.id = %turn.endpoint.id, "{} is no longer ours", turn.endpoint.id);
                 Ok(())
             }
@@ -292,7 +294,7 @@ impl Courier {
     /// Sends batch after batch. While one is on its way, what became of the one before is noted and the next one
     /// is read.
     async fn send_what_is_there(&self, turn: &Turn, end: Instant, senders: &mut Senders) -> Result<(), Stop> {
-        let mut next = Batch::read(self, &turn.endpoint).await?;
+        let mut next = Batch::read(self, turn, senders.late()).await?;
         let mut unsaved: Option<Sent> = None;
         while let Some(mut batch) = next.take() {
             let sending = senders.send(batch.round(self, end)?);
@@ -312,7 +314,7 @@ impl Courier {
                 }
                 _ => {
                     sent.save(self, &turn.lease).await?;
-                    next = if is_over { None } else { Batch::read(self, &turn.endpoint).await? };
+                    next = if is_over { None } else { Batch::read(self, turn, senders.late()).await? };
                 }
             }
         }

@@ -8,8 +8,8 @@ use latchkey_db::{Numbered, Statement, Tx};
 use latchkey_outbound::reach::Reach;
 use tokio::time::Instant;
 
-use super::senders::{Chain, Item, Outcome, Round};
-use super::{Courier, Stop, rules};
+use super::senders::{Chain, Item, Late, Outcome, Round};
+use super::{Courier, Stop, Turn, rules};
 use crate::events::Event;
 use crate::outbox;
 use crate::resources::instances::model::Instance;
@@ -50,16 +50,20 @@ pub(super) struct Sent {
 
 impl Batch {
     /// Reads what is due and what is new; nothing when there is neither, or the endpoint wants no more.
-    pub(super) async fn read(courier: &Courier, endpoint: &Endpoint) -> Result<Option<Batch>> {
+    /// What is late is still under way: nothing else about its subject is sent meanwhile.
+    pub(super) async fn read(courier: &Courier, turn: &Turn, late: &Late) -> Result<Option<Batch>, Stop> {
         let now = courier.parts.clock.now();
-        let mut tx = courier.parts.db.read().await?;
-        let Some((endpoint, reach)) = find(&mut tx, endpoint).await? else { return Ok(None) };
+        let mut tx = courier.parts.db.read().await.map_err(Error::from)?;
+        if !webhooks::store::is_leased(&mut tx, &turn.endpoint, &turn.lease).await? {
+            return Err(Stop::Lost);
+        }
+        let Some((endpoint, reach)) = find(&mut tx, &turn.endpoint).await? else { return Ok(None) };
         let mut batch = Batch::of(endpoint, reach);
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = events::store::head(&mut tx, &batch.endpoint.instance).await?;
         let at_once = courier.parts.events_at_once;
-        let due = batch.read_due(&mut tx, now, at_once).await?;
-        let new = batch.read_new(&mut tx, at_once - due, now).await?;
+        let due = batch.read_due(&mut tx, now, at_once, late).await?;
+        let new = batch.read_new(&mut tx, at_once - due, now, late).await?;
         batch.is_plain = due == 0 && batch.noted.is_empty() && batch.endpoint.failing_since.is_none();
         if new == 0 && due < at_once {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.
@@ -91,7 +95,9 @@ impl Batch {
         let stored_seq = *cursor_seq;
         let endpoint = Endpoint { cursor_seq: self.cursor_seq, ..endpoint };
         let mut batch = Batch { is_plain: true, stored_seq, ..Batch::of(endpoint, reach) };
-        let new = batch.read_new(&mut tx, courier.parts.events_at_once, courier.parts.clock.now()).await?;
+        let new = batch
+            .read_new(&mut tx, courier.parts.events_at_once, courier.parts.clock.now(), &Late::default())
+            .await?;
         Ok((new > 0).then_some(batch))
     }
 
@@ -117,7 +123,7 @@ impl Batch {
     }
 
     /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
-    async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64) -> Result<i64> {
+    async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64, late: &Late) -> Result<i64> {
         let Endpoint { instance, id, .. } = &self.endpoint;
         let holding = rules::HOLDING_ATTEMPTS;
         let mut due = webhook_deliveries::store::due(tx, instance, id, now, holding, room).await?;
@@ -125,7 +131,10 @@ impl Batch {
         due.sort_by_key(|delivery| delivery.seq);
         let mut count = 0;
         for first in due {
-            if count >= room || !self.due_subjects.insert(first.subject.clone()) {
+            if count >= room
+                || late.contains_key(&first.subject)
+                || !self.due_subjects.insert(first.subject.clone())
+            {
                 continue;
             }
             let left = room - count - 1;
@@ -144,7 +153,7 @@ impl Batch {
     }
 
     /// What the endpoint has not come to yet.
-    async fn read_new(&mut self, tx: &mut Tx, room: i64, now: Time) -> Result<i64> {
+    async fn read_new(&mut self, tx: &mut Tx, room: i64, now: Time, late: &Late) -> Result<i64> {
         let Endpoint { instance, id, cursor_seq, .. } = &self.endpoint;
         let new = events::store::page(tx, instance, *cursor_seq, room).await?;
         let count = i64::try_from(new.len()).map_err(Error::internal)?;
@@ -162,15 +171,16 @@ impl Batch {
                 None => rules::new(&self.endpoint, &event, now),
             };
             if !chains.contains_key(&event.subject) {
-                let is_held = any_waits
-                    && webhook_deliveries::store::is_held(
-                        tx,
-                        instance,
-                        id,
-                        &event.subject,
-                        rules::HOLDING_ATTEMPTS,
-                    )
-                    .await?;
+                let is_held = late.contains_key(&event.subject)
+                    || any_waits
+                        && webhook_deliveries::store::is_held(
+                            tx,
+                            instance,
+                            id,
+                            &event.subject,
+                            rules::HOLDING_ATTEMPTS,
+                        )
+                        .await?;
                 chains.insert(event.subject.clone(), (is_held, Vec::new()));
             }
             if let Some((_, chain)) = chains.get_mut(&event.subject) {
@@ -228,8 +238,10 @@ impl Sent {
     pub(super) async fn save(self, courier: &Courier, lease: &str) -> Result<(), Stop> {
         let Sent { batch, outcome } = self;
         let now = courier.parts.clock.now();
-        let (failing_since, is_given_up) =
+        let (failing_since, is_too_long) =
             rules::health(batch.endpoint.failing_since, &outcome.attempts, now);
+        // What comes late finds that said already.
+        let is_given_up = is_too_long && !batch.endpoint.is_disabled;
         let all = outcome.deliveries.iter().chain(&batch.noted);
         let holding: HashSet<&str> =
             all.clone().filter(|it| rules::is_holding(it)).map(|it| &*it.subject).collect();

@@ -48,12 +48,16 @@ impl Outcome {
     }
 }
 
+/// The subjects of what is under way although its batch was noted, and how many chains there are of each.
+pub(super) type Late = HashMap<String, usize>;
+
 /// Those who send to an endpoint during one turn. They end with this value.
 #[derive(Default)]
 pub(super) struct Senders {
     /// Each ends with what it finished after its batch had been noted.
     tasks: JoinSet<Result<Outcome>>,
-    late: Outcome,
+    under_way: Late,
+    done: Outcome,
 }
 
 impl Senders {
@@ -61,23 +65,37 @@ impl Senders {
     /// of it after all is told by [`Senders::take_late`].
     pub(super) async fn send(&mut self, round: Round) -> Result<Outcome> {
         let round = Arc::new(round);
-        let wanted = round.lock().waiting.len();
-        while wanted > 0 && self.tasks.len() >= REQUESTS {
-            self.wait().await?;
-        }
-        // Tasks, so that all processors take part.
-        for _ in 0..wanted.min(REQUESTS - self.tasks.len()) {
-            self.tasks.spawn(round.clone().send());
-        }
+        self.fill(&round);
+        let mut answers = 0;
         while !round.is_done() {
             match timeout(PATIENCE, self.tasks.join_next()).await {
-                Ok(Some(done)) => self.note(done)?,
+                Ok(Some(done)) => {
+                    self.note(done)?;
+                    self.fill(&round);
+                }
                 Ok(None) => break,
-                Err(_) if round.is_begun() => break,
-                Err(_) => {}
+                Err(_) if round.is_begun() && round.lock().answers == answers => break,
+                Err(_) => answers = round.lock().answers,
             }
         }
-        Ok(round.close())
+        let (outcome, late) = round.close();
+        for subject in late {
+            *self.under_way.entry(subject).or_default() += 1;
+        }
+        Ok(outcome)
+    }
+
+    /// As many as there is room for beside those who are late. Tasks, so that all processors take part.
+    fn fill(&mut self, round: &Arc<Round>) {
+        let wanted = round.lock().waiting.len();
+        for _ in 0..wanted.min(REQUESTS.saturating_sub(self.tasks.len())) {
+            self.tasks.spawn(round.clone().send());
+        }
+    }
+
+    /// What is under way although its batch was noted.
+    pub(super) fn late(&self) -> &Late {
+        &self.under_way
     }
 
     /// Whether nobody is under way.
@@ -98,11 +116,18 @@ impl Senders {
         while let Some(done) = self.tasks.try_join_next() {
             self.note(done)?;
         }
-        Ok(std::mem::take(&mut self.late))
+        Ok(std::mem::take(&mut self.done))
     }
 
     fn note(&mut self, done: Result<Result<Outcome>, JoinError>) -> Result<()> {
-        self.late.add(done.map_err(Error::internal)??);
+        let outcome = done.map_err(Error::internal)??;
+        if let Some(Delivery { subject, .. }) = outcome.deliveries.first()
+            && let Some(count) = self.under_way.get_mut(subject)
+        {
+            *count -= 1;
+            self.under_way.retain(|_, count| *count > 0);
+        }
+        self.done.add(outcome);
         Ok(())
     }
 }
@@ -117,14 +142,22 @@ pub(super) struct Round {
 
 struct State {
     waiting: Enumerate<vec::IntoIter<Chain>>,
-    under_way: HashMap<usize, Arc<Chain>>,
+    under_way: HashMap<usize, UnderWay>,
+    outcome: Outcome,
+    /// How many attempts have come to an end.
+    answers: usize,
+}
+
+/// A chain, and what became of its first events.
+struct UnderWay {
+    chain: Arc<Chain>,
     outcome: Outcome,
 }
 
 impl Round {
     pub(super) fn new(courier: &Courier, target: Target, end: Instant, chains: Vec<Chain>) -> Round {
         let waiting = chains.into_iter().enumerate();
-        let state = State { waiting, under_way: HashMap::new(), outcome: Outcome::default() };
+        let state = State { waiting, under_way: HashMap::new(), outcome: Outcome::default(), answers: 0 };
         Round { courier: courier.clone(), target, end, state: Mutex::new(state) }
     }
 
@@ -149,11 +182,11 @@ impl Round {
     /// Sends one chain after the other, beside others who do. Ends with what was done too late.
     async fn send(self: Arc<Round>) -> Result<Outcome> {
         while let Some((number, chain)) = self.next() {
-            let outcome = self.send_chain(number, &chain).await?;
+            let late = self.send_chain(number, &chain).await?;
             let mut state = self.lock();
             match state.under_way.remove(&number) {
-                Some(_) => state.outcome.add(outcome),
-                None => return Ok(outcome),
+                Some(done) => state.outcome.add(done.outcome),
+                None => return Ok(late),
             }
         }
         Ok(Outcome::default())
@@ -166,11 +199,12 @@ impl Round {
         let mut state = self.lock();
         let (number, chain) = state.waiting.next()?;
         let chain = Arc::new(chain);
-        state.under_way.insert(number, chain.clone());
+        let begun = UnderWay { chain: chain.clone(), outcome: Outcome::default() };
+        state.under_way.insert(number, begun);
         Some((number, chain))
     }
 
-    /// Sends events about one subject, each when the one before it has arrived.
+    /// Sends events about one subject, each when the one before it has arrived. Returns what was done too late.
     async fn send_chain(&self, number: usize, chain: &Chain) -> Result<Outcome> {
         let parts = &self.courier.parts;
         let sender = Sender {
@@ -179,23 +213,33 @@ impl Round {
             clock: &*parts.clock,
             timeout: parts.answer_timeout,
         };
-        let (mut outcome, mut is_held) = (Outcome::default(), false);
+        let (mut late, mut is_held) = (Outcome::default(), false);
         for (nth, Item { event, delivery }) in chain.iter().enumerate() {
-            let (delivery, is_first) = (delivery.clone(), nth == 0);
-            outcome.deliveries.push(if is_held {
+            let (delivery, mut is_success) = (delivery.clone(), None);
+            let became = if is_held {
                 rules::held(delivery, parts.clock.now())
-            } else if !is_first && !self.goes_on(number) {
+            } else if nth > 0 && !self.goes_on(number) {
                 rules::left(delivery, parts.clock.now())
             } else if let Some(attempt) = sender.send(&self.target, event).await? {
-                outcome.attempts.push(attempt.is_success());
-                let delivery = rules::tried(delivery, attempt, parts.clock.now(), &*parts.rng);
-                is_held = rules::is_holding(&delivery);
-                delivery
+                is_success = Some(attempt.is_success());
+                let tried = rules::tried(delivery, attempt, parts.clock.now(), &*parts.rng);
+                is_held = rules::is_holding(&tried);
+                tried
             } else {
                 rules::lost(delivery, UNREADABLE, parts.clock.now())
-            });
+            };
+            self.note(number, became, is_success, &mut late);
         }
-        Ok(outcome)
+        Ok(late)
+    }
+
+    /// Notes what became of an event: with its batch, or as done too late.
+    fn note(&self, number: usize, became: Delivery, is_success: Option<bool>, late: &mut Outcome) {
+        let mut state = self.lock();
+        state.answers += 1;
+        let outcome = state.under_way.get_mut(&number).map_or(late, |it| &mut it.outcome);
+        outcome.deliveries.push(became);
+        outcome.attempts.extend(is_success);
     }
 
     /// Whether the next event of a chain is sent. One that is late ends where it is: it is noted as waiting, and
@@ -204,18 +248,22 @@ impl Round {
         !self.is_over() && self.lock().under_way.contains_key(&number)
     }
 
-    /// Says what became of everything. Whatever is done after this is late.
-    fn close(&self) -> Outcome {
+    /// Says what became of everything, and the subjects of what is still under way: whatever is done after this is
+    /// late.
+    fn close(&self) -> (Outcome, Vec<String>) {
         let parts = &self.courier.parts;
         let now = parts.clock.now();
         let mut state = self.lock();
-        let mut outcome = std::mem::take(&mut state.outcome);
-        for chain in std::mem::take(&mut state.under_way).into_values() {
-            let late = chain.iter().map(|item| rules::late(item.delivery.clone(), parts.answer_timeout, now));
+        let (mut outcome, mut subjects) = (std::mem::take(&mut state.outcome), Vec::new());
+        for UnderWay { chain, outcome: done } in std::mem::take(&mut state.under_way).into_values() {
+            let left = chain.iter().skip(done.deliveries.len()).map(|item| &item.delivery);
+            subjects.extend(left.clone().next().map(|delivery| delivery.subject.clone()));
+            let late = left.map(|delivery| rules::late(delivery.clone(), parts.answer_timeout, now));
             outcome.deliveries.extend(late);
+            outcome.add(done);
         }
         let left = state.waiting.by_ref().flat_map(|(_, chain)| chain);
         outcome.deliveries.extend(left.map(|item| rules::left(item.delivery, now)));
-        outcome
+        (outcome, subjects)
     }
 }

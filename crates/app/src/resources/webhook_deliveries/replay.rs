@@ -53,7 +53,10 @@ pub async fn everything(
     let before = events::store::last_before(tx, instance, rules::surely_before(since)).await?;
     let Some(first) = events::store::first_since(tx, instance, since, before).await? else { return Ok(0) };
     let cursor = endpoint.cursor_seq.min(first - 1);
-    webhooks::store::rewind(tx, instance, id, cursor).await?;
+    if cursor == endpoint.cursor_seq {
+        return Ok(0);
+    }
+    webhooks::store::move_cursor(tx, instance, id, cursor).await?;
     store::give_up(tx, instance, id, cursor, now).await?;
     Ok(endpoint.cursor_seq - cursor)
 }

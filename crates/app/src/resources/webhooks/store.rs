@@ -81,21 +81,9 @@ pub async fn save(tx: &mut Tx, endpoint: &Endpoint) -> Result<()> {
     Ok(())
 }
 
-/// Makes an endpoint go on after the event of that number.
+/// Makes an endpoint go on after the event of that number. Whoever serves it loses it, and what became of the events
+/// on their way is not noted any more.
 pub async fn move_cursor(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    id: &WebhookEndpointId,
-    cursor_seq: i64,
-) -> Result<()> {
-    let sql = "UPDATE webhook_endpoints SET cursor_seq = $3 WHERE instance_id = $1 AND id = $2";
-    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into()]).await?;
-    Ok(())
-}
-
-/// Makes an endpoint go on after the event of that number, as if it had not come further. Whoever serves it goes
-/// on to have it, but what became of the events on their way is not noted any more: they are sent again.
-pub async fn rewind(
     tx: &mut Tx,
     instance: &InstanceId,
     id: &WebhookEndpointId,
@@ -103,12 +91,12 @@ pub async fn rewind(
 ) -> Result<()> {
     let sql = "UPDATE webhook_endpoints SET cursor_seq = $3, leased_by = CASE WHEN leased_by LIKE '%' || $4 \
                THEN leased_by ELSE leased_by || $4 END WHERE instance_id = $1 AND id = $2";
-    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into(), REWOUND.into()]).await?;
+    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into(), MOVED.into()]).await?;
     Ok(())
 }
 
-/// Behind the name of a lease: the endpoint was taken back to an earlier event since it was taken.
-const REWOUND: &str = "!";
+/// Behind the name of a lease: the cursor was moved since the endpoint was taken.
+const MOVED: &str = "!";
 
 /// Endpoints of all instances that have something to send and nobody who does, soonest lease first. What
 /// waits behind another event, tried less than `holding` times, is nothing to send.
@@ -136,10 +124,17 @@ pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &str, now: Time, unt
 /// taken under this name.
 pub async fn renew(tx: &mut Tx, endpoint: &Endpoint, lease: &str, until: Time) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET leased_until = $5 WHERE instance_id = $1 AND id = $2 AND leased_by IN ($3, $4)";
-    let rewound = [lease, REWOUND].concat();
+    let moved = [lease, MOVED].concat();
     let params =
-        [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), (&*rewound).into(), until.into()];
+        [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into(), (&*moved).into(), until.into()];
     Ok(tx.run(&[sql], &params).await? > 0)
+}
+
+/// Whether an endpoint is taken under this name, and nobody moved its cursor since then.
+pub async fn is_leased(tx: &mut Tx, endpoint: &Endpoint, lease: &str) -> Result<bool> {
+    let sql = "SELECT 1 FROM webhook_endpoints WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
+    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), lease.into()];
+    Ok(tx.maybe(&[sql], &params, |_| Ok(())).await?.is_some())
 }
 
 /// How far an endpoint got, and how it is doing.
@@ -152,9 +147,8 @@ pub struct Progress {
     pub is_given_up: bool,
 }
 
-/// Saves how far whoever has the lease got. Says whether they still had it. A cursor that somebody moved
-/// in the meantime stays where they put it. If it was taken back nothing is saved and they lose the endpoint, so
-/// that it is served from there at once.
+/// Saves how far whoever has the lease got. Says whether they still had it: nothing is saved if somebody moved the
+/// cursor in the meantime.
 pub async fn save_progress(tx: &mut Tx, before: &Endpoint, lease: &str, progress: &Progress) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET cursor_seq = CASE WHEN cursor_seq = $4 THEN $5 ELSE cursor_seq END, \
                failing_since = $6, disabled = disabled OR $7 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
@@ -167,14 +161,7 @@ pub async fn save_progress(tx: &mut Tx, before: &Endpoint, lease: &str, progress
         progress.failing_since.into(),
         progress.is_given_up.into(),
     ];
-    let is_saved = tx.run(&[sql], &params).await? > 0;
-    if !is_saved {
-        let sql = "UPDATE webhook_endpoints SET leased_by = '', leased_until = 0 \
-                   WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
-        let rewound = [lease, REWOUND].concat();
-        tx.run(&[sql], &[(&before.instance).into(), (&before.id).into(), (&*rewound).into()]).await?;
-    }
-    Ok(is_saved)
+    Ok(tx.run(&[sql], &params).await? > 0)
 }
 
 /// Events that endpoints have not come to yet, of all instances, wanted or not.

@@ -53,6 +53,26 @@ async fn five_days_of_failure_disable_an_endpoint_and_the_others_hear_of_it() {
     assert_eq!(good.ids(), feed_ids(&t).await);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_endpoint_that_hangs_is_given_up_once() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    receiver.react(Reaction::status(500));
+    let endpoint = endpoint(&t, &receiver).await;
+    for name in ["ann", "bob", "carl", "dora"] {
+        user(&t, name).await;
+    }
+    let parts = Parts { answer_timeout: Duration::from_secs(2), ..t.jobs_with(Options::default()) };
+    let courier = Courier::new(&parts);
+    send(&courier).await;
+    receiver.react(Reaction::Hang);
+    t.clock.advance_ms(5 * DAY_MS);
+    send(&courier).await;
+    assert_eq!(shown(&t, &endpoint).await["disabled"], json!(true));
+    let told = feed(&t).await.into_iter().filter(|event| event["type"] == "webhookEndpoint.disabled");
+    assert_eq!(told.count(), 1);
+}
+
 #[tokio::test]
 async fn one_success_ends_the_count_of_days() {
     let t = TestServer::start().await;

@@ -58,6 +58,17 @@ async fn a_failing_event_holds_up_its_user_and_nobody_else() {
     }
 }
 
+/// Waits until something is known of a delivery.
+async fn noted(t: &TestServer, endpoint: &str, event: &str) {
+    for _ in 0..400 {
+        if t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{event}")).await.status == 200 {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("nothing is noted of {event}");
+}
+
 /// Waits until an event has come.
 async fn arrival_of(receiver: &Receiver, event: &str) {
     for _ in 0..400 {
@@ -74,7 +85,7 @@ async fn an_answer_that_takes_long_holds_up_its_user_and_nobody_else() {
     let t = TestServer::start().await;
     let receiver = Receiver::start().await;
     let endpoint = endpoint(&t, &receiver).await;
-    receiver.react_next([Reaction::Late(Duration::from_secs(5), 200)]);
+    receiver.react_next([Reaction::Late(Duration::from_secs(10), 200)]);
     let (ann, created) = user(&t, "ann").await;
     let courier = courier(&t);
     let sending = tokio::spawn(async move { send(&courier).await });
@@ -113,12 +124,7 @@ async fn what_is_never_answered_is_tried_again_though_nobody_noted_it() {
     let (_, other) = user(&t, "bob").await;
     arrival_of(&receiver, &other).await;
     let renamed = rename(&t, &ann, "Ann").await;
-    for _ in 0..400 {
-        if t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{renamed}")).await.status == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
+    noted(&t, &endpoint, &renamed).await;
     // As if the node was gone with what it knew.
     sending.abort();
     assert_eq!(standing(&t, &endpoint, &created).await, ("pending".to_owned(), 0));
@@ -130,6 +136,92 @@ async fn what_is_never_answered_is_tried_again_though_nobody_noted_it() {
     t.clock.advance_ms(20 * SECOND_MS);
     send(&next).await;
     assert_eq!(receiver.ids(), [created, renamed]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_sent_again_while_its_answer_takes_long_goes_out_once_more_after_it() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::Late(Duration::from_secs(8), 500)]);
+    let (ann, created) = user(&t, "ann").await;
+    let sender = courier(&t);
+    let sending = tokio::spawn(async move { send(&sender).await });
+    arrival_of(&receiver, &created).await;
+    noted(&t, &endpoint, &created).await;
+    let renamed = rename(&t, &ann, "Ann").await;
+    let path = format!("/v1/webhooks/endpoints/{endpoint}");
+    t.post(&format!("{path}/replay"), json!({"since": 0, "only_failed": true})).await.ok();
+    let one = format!("{path}/deliveries/{created}/replay");
+    t.call(Some(&t.tenant), "POST", &one, None).await.ok();
+    noted(&t, &endpoint, &renamed).await;
+    let (_, other) = user(&t, "bob").await;
+    arrival_of(&receiver, &other).await;
+    assert_eq!(receiver.ids(), [created.as_str(), &other], "one at a time");
+    sending.await.unwrap();
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier(&t)).await;
+    assert_eq!(receiver.ids(), [&created, &other, &created, &renamed].map(String::as_str));
+    for event in [&created, &renamed, &other] {
+        assert_eq!(standing(&t, &endpoint, event).await.0, "succeeded");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_skipped_stays_so_whatever_a_late_answer_says() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react_next([Reaction::Late(Duration::from_secs(6), 500)]);
+    let (_, created) = user(&t, "ann").await;
+    let sender = courier(&t);
+    let sending = tokio::spawn(async move { send(&sender).await });
+    arrival_of(&receiver, &created).await;
+    noted(&t, &endpoint, &created).await;
+    let path = format!("/v1/webhooks/endpoints/{endpoint}");
+    t.patch(&path, json!({"skip_missed": true})).await.ok();
+    sending.await.unwrap();
+    t.clock.advance_ms(MINUTE_MS);
+    send(&courier(&t)).await;
+    assert_eq!(receiver.ids(), [created.as_str()]);
+    assert_eq!(standing(&t, &endpoint, &created).await.0, "failed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_answers_than_there_are_senders_take_long_and_all_are_waited_for() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react_next(std::iter::repeat_n(Reaction::Late(Duration::from_secs(3), 200), 20));
+    let mut events = Vec::new();
+    for number in 0..24 {
+        events.push(user(&t, &format!("user{number}")).await.1);
+    }
+    send(&courier(&t)).await;
+    assert_eq!(receiver.ids().len(), 24, "each of them once");
+    for event in &events {
+        assert_eq!(standing(&t, &endpoint, event).await, ("succeeded".to_owned(), 1));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_long_line_of_quick_answers_is_not_taken_for_one_that_takes_long() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    receiver.react(Reaction::Late(Duration::from_millis(200), 200));
+    let (ann, created) = user(&t, "ann").await;
+    let mut line = vec![created];
+    for number in 0..14 {
+        line.push(rename(&t, &ann, &format!("Ann {number}")).await);
+    }
+    let sender = courier(&t);
+    let sending = tokio::spawn(async move { send(&sender).await });
+    arrival_of(&receiver, &line[13]).await;
+    let unknown = t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{}", line[14])).await;
+    assert_eq!(unknown.status, 404, "nothing of it was noted as waiting");
+    sending.await.unwrap();
+    assert_eq!(receiver.ids(), line);
 }
 
 #[tokio::test]
