@@ -88,16 +88,15 @@ async fn answered(state: &AppState, mut request: Request, next: Next) -> Respons
     response
 }
 
-/// Where nobody is to learn who has an account: when the answer may go out. It does not tell the number of an
-/// event either, because a code is only sent to somebody.
+/// Where nobody is to learn who has an account: when the answer may go out. No answer tells the number of an event
+/// there: a code is only sent to somebody, and who counts would see that.
 fn guard(app: &App, request: &mut Request) -> Option<Instant> {
-    let is_asked = operation(app, request).is_some_and(signs_in);
-    let site = request.extensions().get::<Arc<Site>>().filter(|_| is_asked)?;
+    let site = request.extensions().get::<Arc<Site>>()?;
     if !site.settings.attack_protection.enumeration_protection {
         return None;
     }
     request.extensions_mut().remove::<Caused>();
-    Some(Instant::now() + GUARDED)
+    operation(app, request).filter(|operation| signs_in(operation)).map(|_| Instant::now() + GUARDED)
 }
 
 /// The operation a request is, if it is one.

@@ -79,7 +79,9 @@ impl Trying {
                 users::save(tx, &before, &after).await?;
                 Ok(Err(refusal))
             }
-            None if contact.second_factor == SecondFactor::Wanted => {
+            None if contact.second_factor == SecondFactor::Wanted
+                && act.settings.attributes.phone_number.is_second_factor() =>
+            {
                 Ok(Ok(self.becomes_factor(tx, &tried.challenge).await?))
             }
             None => Ok(Ok((proven(tx, act, before, kind, id, tried.challenge).await?, None))),
@@ -92,8 +94,8 @@ impl Trying {
         let Trying { act, target, session, kind, id, fresh, .. } = self;
         let rule = |user: User, held: Credentials| {
             let had_any = user.has_second_factor();
-            let user = identifications::verified(user, kind, &id, proof(met), act.now);
-            let (user, held, codes) = match had_any {
+            let user = identifications::verified_factor(user, &id, proof(met), act.now);
+            let (user, held, codes) = match had_any || !user.has_second_factor() {
                 true => (user, held, None),
                 false => rules::with_first_codes(user, held, fresh, &act.settings),
             };
@@ -102,9 +104,12 @@ impl Trying {
         let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
         settle::settle(tx, &act, &user).await?;
         settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
-        // The code was as good a proof as any later one.
-        settle::second_factor_proven(tx, &act, &session).await?;
-        Ok((picked(&user, kind, &id)?, codes))
+        let contact = picked(&user, kind, &id)?;
+        if contact.is_second_factor() {
+            // The code was as good a proof as any later one.
+            settle::second_factor_proven(tx, &act, &session).await?;
+        }
+        Ok((contact, codes))
     }
 }
 

@@ -11,6 +11,8 @@ use crate::resources::users::model::Strategy;
 
 /// How many are remembered.
 const REMEMBERED: usize = 5;
+/// The longest address that is: it lies in a document that is read often.
+const URL_BYTES: usize = 512;
 
 /// The links that were last sent for an attempt or an address, the newest last.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -37,6 +39,9 @@ impl SentLinks {
         else {
             return;
         };
+        if url.len() > URL_BYTES {
+            return;
+        }
         self.0.push(SentLink { digest: digest.clone(), redirect_url: url.clone() });
         let too_many = self.0.len().saturating_sub(REMEMBERED);
         self.0.drain(..too_many);
@@ -76,6 +81,9 @@ mod tests {
         }
         assert_eq!(links.lead_to("b"), Some("https://b/"));
         assert_eq!(links.lead_to("f"), Some("https://f/"));
+        let long = "g".repeat(URL_BYTES);
+        links.note(&sent(&long));
+        assert_eq!((links.lead_to(&long), links.lead_to("b")), (None, Some("https://b/")));
         assert_eq!((links.lead_to("a"), links.lead_to("code"), links.lead_to("")), (None, None, None));
     }
 }

@@ -169,9 +169,22 @@ pub fn verified(mut user: User, kind: Kind, id: &IdentificationId, proof: Verifi
     if let Some(contact) = contacts.find_mut(id).filter(|contact| !contact.is_verified()) {
         contact.verification = Some(proof);
         contact.challenge = None;
+        contact.links = SentLinks::default();
         contact.reserved = false;
         contact.updated_at = now;
         contacts.primary.get_or_insert_with(|| id.clone());
+        settle_second_factors(&mut user);
+    }
+    user
+}
+
+/// The same for a number that was added to be a second factor: it is one from now on, unless nothing else would be
+/// left to sign in with.
+pub fn verified_factor(user: User, id: &IdentificationId, proof: Verification, now: Time) -> User {
+    let has_entrance = entrances(&user) > 0;
+    let mut user = verified(user, Kind::Phone, id, proof, now);
+    if let Some(phone) = user.phone_numbers.find_mut(id).filter(|_| has_entrance) {
+        phone.second_factor = SecondFactor::Reserved;
         settle_second_factors(&mut user);
     }
     user
@@ -258,14 +271,13 @@ fn check_not_last(user: &User) -> Result<()> {
     }
 }
 
-/// A number that is wanted as second factor is one from its proof on, unless nothing else would be left to sign
-/// in with. As long as any number is a second factor, one of them is the default.
+/// The wish for a second factor ends with the proof, whoever gave it. As long as any number is a second factor,
+/// one of them is the default.
 fn settle_second_factors(user: &mut User) {
-    let has_entrance = entrances(user) > 0;
     let phones = &mut user.phone_numbers;
-    let is_due = |phone: &&mut Contact| phone.second_factor == SecondFactor::Wanted && phone.is_verified();
-    for phone in phones.all.iter_mut().filter(is_due) {
-        phone.second_factor = if has_entrance { SecondFactor::Reserved } else { SecondFactor::None };
+    let is_over = |phone: &&mut Contact| phone.second_factor == SecondFactor::Wanted && phone.is_verified();
+    for phone in phones.all.iter_mut().filter(is_over) {
+        phone.second_factor = SecondFactor::None;
     }
     if phones.all.iter().any(|phone| phone.second_factor == SecondFactor::Default) {
         return;

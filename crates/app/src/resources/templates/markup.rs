@@ -92,7 +92,7 @@ enum State {
 /// The place of every variable of a page, in order.
 pub fn places(pieces: &[Piece<'_>]) -> Result<Vec<Place>, Fault> {
     let mut walk = Walk::new();
-    let mut found = Vec::new();
+    let (mut found, mut conditions) = (Vec::new(), Vec::new());
     for piece in pieces {
         match piece {
             Piece::Text(text) => text.chars().try_for_each(|c| walk.step(c))?,
@@ -100,7 +100,16 @@ pub fn places(pieces: &[Piece<'_>]) -> Result<Vec<Place>, Fault> {
             Piece::If(_) | Piece::ElseIf(_) | Piece::Else | Piece::End if walk.state != State::Data => {
                 return Err(invalid("A condition may only stand between tags."));
             }
-            Piece::If(_) | Piece::ElseIf(_) | Piece::Else | Piece::End => (),
+            Piece::If(_) => conditions.push(walk.hidden()),
+            Piece::ElseIf(_) | Piece::Else | Piece::End => {
+                // Otherwise what comes after it would be seen by some and not by others.
+                if conditions.last().is_some_and(|before| *before != walk.hidden()) {
+                    return Err(invalid("What a branch of a condition hides, it must also show again."));
+                }
+                if *piece == Piece::End {
+                    conditions.pop();
+                }
+            }
         }
     }
     match (walk.first, walk.state) {
@@ -350,6 +359,11 @@ impl Walk {
         Ok(())
     }
 
+    /// What keeps readers from seeing what stands here: a condition of theirs, and elements.
+    fn hidden(&self) -> (bool, usize) {
+        (self.is_conditional, self.veil.depth())
+    }
+
     /// The place of a variable that stands here.
     fn value(&mut self, path: &str) -> Result<Place, Fault> {
         let context = self.context(path)?;
@@ -535,6 +549,10 @@ mod tests {
             "<!--[if mso]><p title='--!><b>'><![endif]-->",
             "<!--[if mso]><!><p title='--><b>'><![endif]-->",
             "<!--[if mso]><noscript><p title='</noscript><b>'></noscript><![endif]-->",
+            "<!--[if mso]>x{{#if a}}<![endif]-->{{/if}}{{b}}",
+            "{{#if a}}<!--[if mso]>{{else}}{{/if}}<![endif]-->",
+            "<div hidden>{{#if a}}</div>{{/if}}{{b}}",
+            "{{#if a}}{{#if b}}<div hidden>{{/if}}{{/if}}",
         ] {
             assert!(matches!(walk(page), Err(Fault::Invalid(_))), "{page}: {:?}", walk(page));
         }

@@ -40,6 +40,11 @@ impl Veil {
         self.depth > 0
     }
 
+    /// How many elements hide it.
+    pub fn depth(&self) -> usize {
+        self.depth
+    }
+
     /// Takes note of an attribute; its value is without spaces and in lower case.
     pub fn attribute(&mut self, name: &str, value: &str) {
         self.is_hiding |=

@@ -62,6 +62,10 @@ async fn neither_the_time_of_an_answer_nor_an_event_tells_who_has_an_account() {
             assert_eq!(answer.header("latchkey-event-seq"), "", "{identifier}");
         }
     }
+    let mut browser = t.browser();
+    sign_in(&mut browser, "ann@example.com").await;
+    let changed = browser.patch("/v1/me", json!({ "first_name": "Ann" })).await;
+    assert_eq!((changed.status, changed.header("latchkey-event-seq")), (200, ""), "who counts sees nothing");
     let sent = t.get("/v1/events").await.ok()["data"].as_array().unwrap().clone();
     assert_eq!(sent.iter().filter(|event| event["type"] == "email.created").count(), 2);
 }
