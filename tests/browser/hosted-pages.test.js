@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 
 import { browserTest } from './support/browser.js';
-import { field, press, sees, signIn, typeCode } from './support/components.js';
+import { choosePassword, field, press, sees, signIn, typeCode } from './support/components.js';
 import { newEmail, newPassword, newPerson } from './support/people.js';
 import { clerk, frontendUrl, nextCode } from './support/server.js';
 
@@ -19,7 +19,7 @@ browserTest('hosted pages: sign-up, profile, sign-out', async (visit) => {
   const email = newEmail();
   await page.goto(`${frontendUrl}/sign-up`);
   await field(page, 'emailAddress').fill(email);
-  await field(page, 'password').fill(newPassword());
+  await choosePassword(page, newPassword());
   await visit.picture('hosted sign-up');
   await press(page, 'Continue');
   await typeCode(page, await nextCode(email));

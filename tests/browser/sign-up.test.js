@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 
 import { browserTest } from './support/browser.js';
-import { field, isSignedIn, press, sees, typeCode } from './support/components.js';
+import { choosePassword, field, isSignedIn, press, sees, typeCode } from './support/components.js';
 import { newEmail, newPassword, newPerson, newTestEmail } from './support/people.js';
 import { clerk, clerkProps, nextCode } from './support/server.js';
 import { serveApplication } from './support/site.js';
@@ -16,7 +16,7 @@ after(() => site.close());
 async function fillIn(page, email, password) {
   await page.goto(`${site.url}/sign-up`);
   await field(page, 'emailAddress').fill(email);
-  await field(page, 'password').fill(password);
+  await choosePassword(page, password);
   await press(page, 'Continue');
 }
 

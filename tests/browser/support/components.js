@@ -20,6 +20,12 @@ export async function enterPassword(page, password) {
   await press(page, 'Continue');
 }
 
+/** Fills in a new password. What is said of it appears a moment later, and moves the button below it. */
+export async function choosePassword(page, password) {
+  await field(page, 'password').fill(password);
+  await page.getByTestId('form-feedback-success').waitFor();
+}
+
 /** Signs in at a page with the sign-in component, up to a second factor if there is one. */
 export async function signIn(page, url, { email, password }) {
   await page.goto(url);
