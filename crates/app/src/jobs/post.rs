@@ -201,7 +201,10 @@ impl Post {
         match verdict {
             rules::Verdict::Sent => drop(self.parts.counts.messages.sent.fetch_add(1, Relaxed)),
             rules::Verdict::Held => {}
-            rules::Verdict::Again { .. } => drop(self.parts.counts.messages.retried.fetch_add(1, Relaxed)),
+            rules::Verdict::Again { why, .. } => {
+                self.parts.counts.messages.retried.fetch_add(1, Relaxed);
+                tracing::warn!(message.id = %id, instance.id = %instance, why, "{id} of {instance} is tried again");
+            }
             rules::Verdict::Failed { why } => {
                 self.parts.counts.messages.failed.fetch_add(1, Relaxed);
                 tracing::warn!(message.id = %id, instance.id = %instance, why, "{id} of {instance} was not sent");
