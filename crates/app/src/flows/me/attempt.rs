@@ -95,7 +95,7 @@ impl Trying {
         let rule = |user: User, held: Credentials| {
             let had_any = user.has_second_factor();
             let user = identifications::verified_factor(user, &id, proof(met), act.now);
-            let (user, held, codes) = match had_any || !user.has_second_factor() {
+            let (user, held, codes) = match had_any {
                 true => (user, held, None),
                 false => rules::with_first_codes(user, held, fresh, &act.settings),
             };
