@@ -104,6 +104,21 @@ async fn a_number_that_is_only_wanted_takes_no_place_of_a_second_factor() {
 }
 
 #[tokio::test]
+async fn a_number_that_somebody_else_takes_as_proven_is_no_second_factor() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    let wanted = json!({"phone_number": "+4915112345678", "reserved_for_second_factor": true});
+    let id = me.post(PATH, wanted).await.ok()["response"]["id"].as_str().unwrap().to_owned();
+    t.patch(&format!("/v1/phone_numbers/{id}"), json!({"verified": true})).await.ok();
+    let shown = me.shown().await;
+    let number =
+        shown["phone_numbers"].as_array().unwrap().iter().find(|number| number["id"] == *id).unwrap();
+    assert_eq!(number["verification"]["status"], "verified");
+    assert_eq!(number["reserved_for_second_factor"], false, "nobody gave its owner backup codes");
+    assert_eq!(shown["two_factor_enabled"], false);
+}
+
+#[tokio::test]
 async fn no_number_is_added_as_second_factor_where_numbers_are_none() {
     let mut settings = Settings::default();
     settings.attributes.phone_number.used_for_second_factor = false;
