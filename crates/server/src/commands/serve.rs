@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::http::Side;
 use crate::provision::{self, Storage};
 use crate::{files, http, show};
 
@@ -85,7 +86,9 @@ async fn serve(config: Config) -> Result<(), Failure> {
         scripts_dir: config.scripts_dir,
         slow_slots: config.hash_threads,
     });
-    http::serve((backend, routers.backend), (frontend, routers.frontend), stop).await;
+    let backend = Side { listener: backend, router: routers.backend };
+    let frontend = Side { listener: frontend, router: routers.frontend };
+    http::serve(backend, frontend, stop).await;
     jobs.stop().await;
     if let Err(error) = database.fold().await {
         tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");

@@ -1,27 +1,41 @@
 //! That slow clients are cut off and patient ones are not, over real connections and with short limits.
 
-use std::time::Duration;
-
+use axum::extract::ConnectInfo;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
+use super::connection::Ended;
+use super::http1::HEAD_BYTES;
+use super::stall::Unstalled;
 use super::*;
 
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(20);
+const SLOW: Limits = Limits { head: LONG, stall: LONG, idle: LONG };
 /// More than the buffers of both ends of a connection take.
 const LARGE: usize = 32 * 1024 * 1024;
 
+/// What answers in these tests.
+fn router() -> Router {
+    let address = |ConnectInfo(address): ConnectInfo<SocketAddr>| async move { address.to_string() };
+    Router::new().route("/", get(address)).route("/large", get(|| async { "x".repeat(LARGE) }))
+}
+
+fn face(limits: Limits) -> Arc<Face> {
+    Arc::new(Face { router: router(), limits })
+}
+
 /// A connection to a server with these limits, and how the server's side of it ends.
-async fn connect(idle: Duration, limits: Limits) -> (TcpStream, impl Future<Output = hyper::Result<()>>) {
+async fn connect(limits: Limits) -> (TcpStream, impl Future<Output = Ended>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (stream, peer) = listener.accept().await.unwrap();
-    let address = move |ConnectInfo(address): ConnectInfo<SocketAddr>| async move { address.to_string() };
-    let router = Router::new().route("/", get(address)).route("/large", get(|| async { "x".repeat(LARGE) }));
-    let progress = Progress::default();
-    let service = service(router, peer, progress.clone());
-    (client, builder(idle).serve_connection(Patient::new(stream, progress, limits), service))
+    let stops = Stops::default();
+    let served = async move {
+        let stop = stops.watch();
+        http1::serve(&face(limits), Unstalled::new(stream, limits.stall), peer, stop).await
+    };
+    (client, served)
 }
 
 async fn ask(client: &mut TcpStream) -> String {
@@ -33,7 +47,7 @@ async fn ask(client: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn a_head_that_never_ends_is_cut_off() {
-    let (mut client, server) = connect(LONG, Limits { head: SHORT, stall: LONG }).await;
+    let (mut client, server) = connect(Limits { head: SHORT, stall: LONG, ..SLOW }).await;
     client.write_all(b"GET / HTTP/1.1\r\nX-Slow: ").await.unwrap();
     let ended = timeout(LONG / 2, server).await.expect("the limit of the head holds, not the one of idling");
     assert!(ended.is_err());
@@ -41,7 +55,7 @@ async fn a_head_that_never_ends_is_cut_off() {
 
 #[tokio::test]
 async fn an_idle_connection_outlives_the_limit_of_a_head() {
-    let (mut client, server) = connect(LONG, Limits { head: SHORT, stall: LONG }).await;
+    let (mut client, server) = connect(Limits { head: SHORT, stall: LONG, ..SLOW }).await;
     let server = tokio::spawn(server);
     for _ in 0..2 {
         assert!(ask(&mut client).await.starts_with("HTTP/1.1 200"));
@@ -53,7 +67,7 @@ async fn an_idle_connection_outlives_the_limit_of_a_head() {
 
 #[tokio::test]
 async fn an_idle_connection_is_closed_in_the_end() {
-    let (mut client, server) = connect(SHORT, Limits { head: LONG, stall: LONG }).await;
+    let (mut client, server) = connect(Limits { idle: SHORT, ..SLOW }).await;
     let server = tokio::spawn(server);
     ask(&mut client).await;
     assert_eq!(client.read(&mut [0; 16]).await.unwrap(), 0);
@@ -62,7 +76,7 @@ async fn an_idle_connection_is_closed_in_the_end() {
 
 #[tokio::test]
 async fn a_client_that_does_not_read_its_answer_is_cut_off() {
-    let (mut client, server) = connect(LONG, Limits { head: LONG, stall: SHORT }).await;
+    let (mut client, server) = connect(Limits { head: LONG, stall: SHORT, ..SLOW }).await;
     client.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n").await.unwrap();
     let ended = timeout(LONG / 2, server).await.expect("the answer is given up");
     assert!(ended.is_err());
@@ -70,7 +84,7 @@ async fn a_client_that_does_not_read_its_answer_is_cut_off() {
 
 #[tokio::test]
 async fn a_client_that_reads_slowly_gets_its_whole_answer() {
-    let (mut client, server) = connect(LONG, Limits { head: LONG, stall: SHORT * 3 }).await;
+    let (mut client, server) = connect(Limits { head: LONG, stall: SHORT * 3, ..SLOW }).await;
     let server = tokio::spawn(server);
     client.write_all(b"GET /large HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").await.unwrap();
     let mut total = 0;
@@ -88,7 +102,7 @@ async fn a_client_that_reads_slowly_gets_its_whole_answer() {
 
 #[tokio::test]
 async fn a_head_that_is_too_large_is_refused() {
-    let (mut client, server) = connect(LONG, LIMITS).await;
+    let (mut client, server) = connect(LIMITS).await;
     let server = tokio::spawn(server);
     client
         .write_all(format!("GET / HTTP/1.1\r\nX-Large: {}", "x".repeat(HEAD_BYTES)).as_bytes())
@@ -102,7 +116,7 @@ async fn a_head_that_is_too_large_is_refused() {
 
 #[tokio::test]
 async fn requests_carry_the_address_of_their_client() {
-    let (mut client, server) = connect(LONG, LIMITS).await;
+    let (mut client, server) = connect(LIMITS).await;
     tokio::spawn(server);
     let own = client.local_addr().unwrap().to_string();
     assert!(ask(&mut client).await.ends_with(&own));
