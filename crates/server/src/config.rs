@@ -9,6 +9,7 @@ mod problem;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tls;
 
 use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
@@ -26,6 +27,7 @@ use parse::Wrong;
 pub(crate) use problem::{Problem, nearest, report};
 use settings::names;
 pub(crate) use settings::{SETTINGS, Setting};
+pub(crate) use tls::{Pair, Part, TlsFiles};
 
 /// The reference of all settings, for people.
 pub(crate) const REFERENCE: &str = include_str!("config.default.toml");
@@ -36,6 +38,8 @@ const DEFAULT_FILE: &str = "./latchkey.toml";
 pub(crate) struct Config {
     pub(crate) listen: SocketAddr,
     pub(crate) frontend_listen: SocketAddr,
+    pub(crate) tls: Option<TlsFiles>,
+    pub(crate) frontend_tls: Option<TlsFiles>,
     pub(crate) data_dir: PathBuf,
     pub(crate) database: Location,
     pub(crate) database_connections: usize,
@@ -95,7 +99,7 @@ impl Config {
 
     /// Where callers reach the Backend API when it listens at `bound`.
     pub(crate) fn api_url(&self, bound: SocketAddr) -> String {
-        self.api_url.clone().unwrap_or_else(|| format!("http://{}", reachable(bound)))
+        self.api_url.clone().unwrap_or_else(|| format!("{}://{}", scheme(&self.tls), reachable(bound)))
     }
 
     /// The host of the first development instance: the one its publishable key names. The SDKs refuse
@@ -133,12 +137,18 @@ impl Config {
     /// same site as this, and one at 127.0.0.1 would not be.
     pub(crate) fn frontend_url(&self, bound: SocketAddr) -> String {
         let address = reachable(bound);
+        let scheme = scheme(&self.frontend_tls);
         let default = || match address.ip().is_loopback() {
-            true => format!("http://localhost:{}", address.port()),
-            false => format!("http://{address}"),
+            true => format!("{scheme}://localhost:{}", address.port()),
+            false => format!("{scheme}://{address}"),
         };
         self.frontend_url.clone().unwrap_or_else(default)
     }
+}
+
+/// What a listener with or without certificates speaks.
+fn scheme(files: &Option<TlsFiles>) -> &'static str {
+    if files.is_some() { "https" } else { "http" }
 }
 
 /// Whether a host is one that `frontend_api` makes up: on a loopback address.
@@ -158,6 +168,8 @@ impl Reader {
     fn config(&mut self) -> Option<Config> {
         let listen = self.take("listen", parse::address);
         let frontend_listen = self.take("frontend_listen", parse::address);
+        let tls = self.tls_files("tls_certificate", "tls_key");
+        let frontend_tls = self.tls_files("frontend_tls_certificate", "frontend_tls_key");
         let data_dir = self.take("data_dir", parse::path);
         let database = self.take("database", parse::database);
         let database_connections = self.take("database_connections", |text| parse::number(text, 1..=1000));
@@ -177,6 +189,8 @@ impl Reader {
         Some(Config {
             listen: listen?,
             frontend_listen: frontend_listen?,
+            tls: tls?,
+            frontend_tls: frontend_tls?,
             database: database?.unwrap_or_else(|| Location::Sqlite(data_dir.join("latchkey.db"))),
             data_dir,
             database_connections: database_connections?,

@@ -1,12 +1,13 @@
 //! Serving over HTTP/1.1: accepting connections, within limits, and ending without losing a request.
 //!
-//! Everything a client can hold open is bounded: the number of connections (here), the size of a request's head
-//! (`http/http1.rs`) and its time (`http/patience.rs`), the body and the work (in the router), the time an answer
+//! Everything a client can hold open is bounded: the number of connections (here), the time of a TLS handshake
+//! (`http/connection.rs`), the size of a request's head (`http/http1.rs`) and its time (`http/patience.rs`), the body and the work (in the router), the time an answer
 //! waits to be read (`http/stall.rs`), and the time a connection waits for its next request.
 
 mod connection;
 mod http1;
 mod patience;
+mod plain;
 mod stall;
 mod stop;
 #[cfg(test)]
@@ -21,15 +22,18 @@ use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
 
 use connection::{Face, Limits};
 use stop::Stops;
 pub(crate) use stop::{StopSignal, stop_signal};
 
-/// Connections at most, of both APIs together. One costs some 10 KB while idle, so this is some 100 MB.
+/// Connections at most, of both APIs together. One costs some 10 KB while idle, so this is some 100 MB, and a few
+/// times as much with TLS.
 const CONNECTIONS: usize = 10_000;
 /// What clients may take, each step of a connection.
 const LIMITS: Limits = Limits {
+    handshake: Duration::from_secs(10),
     head: Duration::from_secs(10),
     stall: Duration::from_secs(30),
     // Longer than the minute that load balancers keep theirs, because the side that closes first can lose a
@@ -41,10 +45,11 @@ const GRACE: Duration = Duration::from_secs(25);
 /// How long to wait when the system has no file descriptor or memory for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
-/// One side of the server before it serves: where it listens, and what answers there.
+/// One side of the server before it serves: where it listens, what answers there, and its TLS if it has one.
 pub(crate) struct Side {
     pub(crate) listener: TcpListener,
     pub(crate) router: Router,
+    pub(crate) tls: Option<TlsAcceptor>,
 }
 
 /// A side that serves. Its connections are limited apart from those of the other side, so that browsers cannot
@@ -57,11 +62,12 @@ struct Door {
 
 impl Door {
     fn open(name: &str, side: Side, limit: usize) -> Door {
-        let Side { listener, router } = side;
+        let Side { listener, router, tls } = side;
         if let Ok(address) = listener.local_addr() {
-            tracing::info!(%address, connections = limit, "the {name} listens on {address}");
+            let tls = tls.is_some();
+            tracing::info!(%address, connections = limit, tls, "the {name} listens on {address}");
         }
-        let face = Arc::new(Face { router, limits: LIMITS });
+        let face = Arc::new(Face { router, tls, limits: LIMITS });
         Door { listener, face, slots: Arc::new(Semaphore::new(limit)) }
     }
 }

@@ -12,6 +12,7 @@ mod http;
 mod logging;
 mod provision;
 mod show;
+mod tls;
 
 use std::process::ExitCode;
 

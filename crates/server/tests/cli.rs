@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests, and so are their helpers")]
 
 mod support;
+mod tls;
 mod webhooks;
 
 use std::io::{Read, Write};

@@ -23,7 +23,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::http::Side;
 use crate::provision::{self, Storage};
-use crate::{files, http, show};
+use crate::{files, http, show, tls};
 
 /// Hashing that is still under way when everything else has ended may not hold the process up.
 const LAST_WORK: Duration = Duration::from_secs(1);
@@ -39,6 +39,7 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
 }
 
 async fn serve(config: Config) -> Result<(), Failure> {
+    let tls = tls::open(&config, SystemClock.now())?;
     // Before anything is made: a port that is taken should leave no trace.
     let backend = bind(config.listen, "listen").await?;
     let frontend = bind(config.frontend_listen, "frontend-listen").await?;
@@ -86,8 +87,11 @@ async fn serve(config: Config) -> Result<(), Failure> {
         scripts_dir: config.scripts_dir,
         slow_slots: config.hash_threads,
     });
-    let backend = Side { listener: backend, router: routers.backend };
-    let frontend = Side { listener: frontend, router: routers.frontend };
+    tls.follow_files();
+    let backend =
+        Side { listener: backend, router: routers.backend, tls: tls.backend.map(|tls| tls.acceptor) };
+    let frontend =
+        Side { listener: frontend, router: routers.frontend, tls: tls.frontend.map(|tls| tls.acceptor) };
     http::serve(backend, frontend, stop).await;
     jobs.stop().await;
     if let Err(error) = database.fold().await {

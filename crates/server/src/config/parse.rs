@@ -96,6 +96,11 @@ pub(super) fn directory(text: &str) -> Result<Option<PathBuf>, Wrong> {
     }
 }
 
+/// Paths of files, which may not have commas.
+pub(super) fn files(text: &str) -> Result<Vec<PathBuf>, Wrong> {
+    Ok(text.split(',').map(str::trim).filter(|path| !path.is_empty()).map(PathBuf::from).collect())
+}
+
 /// Nothing when it is kept in the data directory. Never repeated.
 pub(super) fn master_key(text: &str) -> Result<Option<Secret>, Wrong> {
     if text.is_empty() {

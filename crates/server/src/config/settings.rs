@@ -34,6 +34,34 @@ pub(crate) const SETTINGS: &[Setting] = &[
         help: "Where the Frontend API listens; 127.0.0.1:3401 unless set",
     },
     Setting {
+        name: "tls_certificate",
+        variable: "LATCHKEY_TLS_CERTIFICATE",
+        flag: Some("tls-certificate"),
+        value: "PATH,…",
+        help: "PEM files with the certificates of the Backend API; it speaks plain HTTP unless set",
+    },
+    Setting {
+        name: "tls_key",
+        variable: "LATCHKEY_TLS_KEY",
+        flag: Some("tls-key"),
+        value: "PATH,…",
+        help: "PEM files with their private keys, in the same order",
+    },
+    Setting {
+        name: "frontend_tls_certificate",
+        variable: "LATCHKEY_FRONTEND_TLS_CERTIFICATE",
+        flag: Some("frontend-tls-certificate"),
+        value: "PATH,…",
+        help: "PEM files with the certificates of the Frontend API; it speaks plain HTTP unless set",
+    },
+    Setting {
+        name: "frontend_tls_key",
+        variable: "LATCHKEY_FRONTEND_TLS_KEY",
+        flag: Some("frontend-tls-key"),
+        value: "PATH,…",
+        help: "PEM files with their private keys, in the same order",
+    },
+    Setting {
         name: "data_dir",
         variable: "LATCHKEY_DATA_DIR",
         flag: Some("data-dir"),
@@ -60,7 +88,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         variable: "LATCHKEY_API_URL",
         flag: Some("api-url"),
         value: "URL",
-        help: "Where callers reach the Backend API; http:// and the listening address unless set",
+        help: "Where callers reach the Backend API; its listening address unless set",
     },
     Setting {
         name: "frontend_api",
@@ -75,7 +103,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
         variable: "LATCHKEY_FRONTEND_URL",
         flag: Some("frontend-url"),
         value: "URL",
-        help: "Where browsers reach the Frontend API; http://localhost and its port unless set",
+        help: "Where browsers reach the Frontend API; localhost and its port unless set",
     },
     Setting {
         name: "scripts_dir",

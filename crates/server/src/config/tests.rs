@@ -116,6 +116,30 @@ fn public_addresses_are_what_callers_can_use() {
 }
 
 #[test]
+fn certificates_come_with_their_keys_and_change_the_scheme() {
+    let config = load("tls_certificate = 'a.pem'\ntls_key = ['a.key']", &[], &[]).unwrap();
+    let addresses =
+        |config: &Config| (config.api_url(config.listen), config.frontend_url(config.frontend_listen));
+    assert_eq!(addresses(&config), ("https://127.0.0.1:3400".into(), "http://localhost:3401".into()));
+    let variables =
+        [("LATCHKEY_FRONTEND_TLS_CERTIFICATE", "a.pem, b.pem"), ("LATCHKEY_FRONTEND_TLS_KEY", "a.key,b.key")];
+    let config = load("", &variables, &[]).unwrap();
+    assert_eq!(addresses(&config), ("http://127.0.0.1:3400".into(), "https://localhost:3401".into()));
+    let pair =
+        |name: &str| Pair { certificate: format!("{name}.pem").into(), key: format!("{name}.key").into() };
+    assert_eq!(config.frontend_tls.unwrap().pairs, [pair("a"), pair("b")]);
+    let found = problems("tls_certificate = 'a.pem'\nfrontend_tls_key = 'b.key'", &[], &[]).join("\n");
+    for expected in [
+        "tls_key, from the default\n    It is empty, while `tls_certificate` is set.",
+        "frontend_tls_certificate, from the default\n    It is empty, while `frontend_tls_key` is set.",
+    ] {
+        assert!(found.contains(expected), "{expected}\nis missing in\n{found}");
+    }
+    let found = problems("tls_certificate = ['a.pem', 'b.pem']\ntls_key = 'a.key'", &[], &[]);
+    assert!(found[0].contains("Certificates in `tls_certificate`: 2; keys here: 1."), "{found:?}");
+}
+
+#[test]
 fn lists_are_written_as_lists_or_with_commas() {
     let ips: Vec<IpAddr> = vec!["10.0.0.1".parse().unwrap(), "::1".parse().unwrap()];
     assert_eq!(load("trusted_proxies = ['10.0.0.1', '::1']", &[], &[]).unwrap().trusted_proxies, ips);

@@ -1,27 +1,33 @@
-//! One connection, to its end.
+//! One connection, from its first byte: encrypted or not.
 
 use std::error::Error;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
 
-use super::http1;
 use super::stall::Unstalled;
 use super::stop::Stop;
+use super::{http1, plain};
 use crate::failure::chain;
 
 /// What the connections of one side of the server share.
 pub(super) struct Face {
     pub(super) router: Router,
+    pub(super) tls: Option<TlsAcceptor>,
     pub(super) limits: Limits,
 }
 
 /// How long a client may take.
 #[derive(Clone, Copy)]
 pub(super) struct Limits {
+    /// For the handshake of TLS.
+    pub(super) handshake: Duration,
     /// From the first byte of a request to the end of its head.
     pub(super) head: Duration,
     /// How long an answer may wait for its client to read on.
@@ -35,9 +41,40 @@ pub(super) type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
 /// Serves a connection to its end.
 pub(super) async fn serve(face: Arc<Face>, stream: TcpStream, peer: SocketAddr, stop: Stop) {
-    let ended = http1::serve(&face, Unstalled::new(stream, face.limits.stall), peer, stop).await;
+    let ended = match &face.tls {
+        None => http1::serve(&face, Unstalled::new(stream, face.limits.stall), peer, stop).await,
+        Some(acceptor) => encrypted(&face, acceptor, stream, peer, stop).await,
+    };
     if let Err(error) = ended {
         let error = chain(&*error);
         tracing::debug!(error, "a connection ended early: {error}");
     }
+}
+
+/// Nothing is lost when the server ends during a handshake: there is no request yet.
+async fn encrypted(
+    face: &Face,
+    acceptor: &TlsAcceptor,
+    stream: TcpStream,
+    peer: SocketAddr,
+    mut stop: Stop,
+) -> Ended {
+    let shaken = async {
+        match plain::is_plain(&stream).await? {
+            true => plain::refuse(stream).await.map(|()| None),
+            false => acceptor.accept(Unstalled::new(stream, face.limits.stall)).await.map(Some),
+        }
+    };
+    let stream = tokio::select! {
+        shaken = timeout(face.limits.handshake, shaken) => shaken.map_err(|_| late())??,
+        () = stop.told() => return Ok(()),
+    };
+    match stream {
+        Some(stream) => http1::serve(face, stream, peer, stop).await,
+        None => Ok(()),
+    }
+}
+
+fn late() -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, "the TLS handshake took too long")
 }

@@ -1,5 +1,7 @@
 //! That slow clients are cut off and patient ones are not, over real connections and with short limits.
 
+mod encrypted;
+
 use axum::extract::ConnectInfo;
 use axum::routing::get;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -11,7 +13,7 @@ use super::*;
 
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(20);
-const SLOW: Limits = Limits { head: LONG, stall: LONG, idle: LONG };
+const SLOW: Limits = Limits { handshake: LONG, head: LONG, stall: LONG, idle: LONG };
 /// More than the buffers of both ends of a connection take.
 const LARGE: usize = 32 * 1024 * 1024;
 
@@ -21,8 +23,8 @@ fn router() -> Router {
     Router::new().route("/", get(address)).route("/large", get(|| async { "x".repeat(LARGE) }))
 }
 
-fn face(limits: Limits) -> Arc<Face> {
-    Arc::new(Face { router: router(), limits })
+fn face(limits: Limits, tls: Option<TlsAcceptor>) -> Arc<Face> {
+    Arc::new(Face { router: router(), tls, limits })
 }
 
 /// A connection to a server with these limits, and how the server's side of it ends.
@@ -33,7 +35,7 @@ async fn connect(limits: Limits) -> (TcpStream, impl Future<Output = Ended>) {
     let stops = Stops::default();
     let served = async move {
         let stop = stops.watch();
-        http1::serve(&face(limits), Unstalled::new(stream, limits.stall), peer, stop).await
+        http1::serve(&face(limits, None), Unstalled::new(stream, limits.stall), peer, stop).await
     };
     (client, served)
 }

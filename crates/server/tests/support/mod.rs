@@ -83,8 +83,9 @@ impl Home {
             .unwrap();
         let mut out = BufReader::new(child.stdout.take().unwrap());
         let rows = announcement(&mut out, &log);
-        let address = rows["api url"].strip_prefix("http://").unwrap().parse().unwrap();
-        let port = rows["frontend url"].strip_prefix("http://localhost:").unwrap().parse().unwrap();
+        let place = |label: &str| rows[label].split_once("://").unwrap().1.to_owned();
+        let address = place("api url").parse().unwrap();
+        let port = place("frontend url").strip_prefix("localhost:").unwrap().parse().unwrap();
         let frontend = SocketAddr::from(([127, 0, 0, 1], port));
         Server { child, rows, address, frontend, log, _out: out }
     }
