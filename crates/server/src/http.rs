@@ -1,15 +1,22 @@
-//! Serving over HTTP/1.1: accepting connections, within limits, and ending without losing a request.
+//! Serving over HTTP: accepting connections, within limits, and ending without losing a request.
 //!
-//! Everything a client can hold open is bounded: the number of connections (here), the time of a TLS handshake
-//! (`http/connection.rs`), the size of a request's head (`http/http1.rs`) and its time (`http/patience.rs`), the body and the work (in the router), the time an answer
-//! waits to be read (`http/stall.rs`), and the time a connection waits for its next request.
+//! Everything a client can hold open is bounded: the number of connections and of the requests in them (here),
+//! the time of a TLS handshake (`http/connection.rs`), the size of a request's head (`http/http1.rs`,
+//! `http/http2.rs`) and its time (`http/patience.rs`), the body and the work (in the router), the time an answer
+//! waits to be read (`http/stall.rs`, and `http/streams.rs` for the windows of HTTP/2), the time a connection
+//! waits for its next request, and what a client can send that is not a request (`http/frames.rs`).
 
+mod answer;
 mod connection;
+mod frames;
 mod http1;
+mod http2;
 mod patience;
 mod plain;
+mod request;
 mod stall;
 mod stop;
+mod streams;
 #[cfg(test)]
 mod tests;
 
@@ -29,7 +36,7 @@ use stop::Stops;
 pub(crate) use stop::{StopSignal, stop_signal};
 
 /// Connections at most, of both APIs together. One costs some 10 KB while idle, so this is some 100 MB, and a few
-/// times as much with TLS.
+/// times as much with TLS and HTTP/2.
 const CONNECTIONS: usize = 10_000;
 /// What clients may take, each step of a connection.
 const LIMITS: Limits = Limits {
@@ -39,6 +46,7 @@ const LIMITS: Limits = Limits {
     // Longer than the minute that load balancers keep theirs, because the side that closes first can lose a
     // request that is on its way.
     idle: Duration::from_secs(75),
+    farewell: Duration::from_secs(5),
 };
 /// How long running requests get to finish after a signal; less than the 30 s that orchestrators give.
 const GRACE: Duration = Duration::from_secs(25);
@@ -67,7 +75,9 @@ impl Door {
             let tls = tls.is_some();
             tracing::info!(%address, connections = limit, tls, "the {name} listens on {address}");
         }
-        let face = Arc::new(Face { router, tls, limits: LIMITS });
+        // A connection of HTTP/1.1 has one request at a time; as many have room in all those of HTTP/2 together.
+        let requests = Arc::new(Semaphore::new(limit));
+        let face = Arc::new(Face { router, tls, requests, limits: LIMITS });
         Door { listener, face, slots: Arc::new(Semaphore::new(limit)) }
     }
 }

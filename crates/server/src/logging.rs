@@ -2,14 +2,22 @@
 
 use std::io::{IsTerminal, stderr};
 
+use tracing::Level;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
+
 use crate::config::{Config, LogFormat};
 
 /// Starts logging. Called once, before anything is logged.
 pub(crate) fn start(config: &Config) {
+    // HTTP/2's library tells of every frame, and of paths it cannot read, which may hold secrets.
+    let filter =
+        Targets::new().with_default(config.log_level).with_target("h2", config.log_level.min(Level::WARN));
     let builder =
         tracing_subscriber::fmt().with_writer(stderr).with_max_level(config.log_level).with_target(false);
     match config.log_format {
-        LogFormat::Text => builder.with_ansi(stderr().is_terminal()).init(),
-        LogFormat::Json => builder.with_ansi(false).json().flatten_event(true).init(),
+        LogFormat::Text => builder.with_ansi(stderr().is_terminal()).finish().with(filter).init(),
+        LogFormat::Json => builder.with_ansi(false).json().flatten_event(true).finish().with(filter).init(),
     }
 }

@@ -1,4 +1,4 @@
-//! One connection, from its first byte: encrypted or not.
+//! One connection, from its first byte: encrypted or not, HTTP/1.1 or HTTP/2.
 
 use std::error::Error;
 use std::io;
@@ -8,18 +8,22 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpStream;
+use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
 use super::stall::Unstalled;
 use super::stop::Stop;
-use super::{http1, plain};
+use super::{http1, http2, plain};
 use crate::failure::chain;
+use crate::tls::HTTP2;
 
 /// What the connections of one side of the server share.
 pub(super) struct Face {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
+    /// Requests at once in all connections of HTTP/2 together.
+    pub(super) requests: Arc<Semaphore>,
     pub(super) limits: Limits,
 }
 
@@ -34,6 +38,8 @@ pub(super) struct Limits {
     pub(super) stall: Duration,
     /// From the end of a request, or the beginning of the connection, to the end of the next one's head.
     pub(super) idle: Duration,
+    /// How long a connection of HTTP/2 without requests may take to end once it was told to.
+    pub(super) farewell: Duration,
 }
 
 /// How a connection ended. A client that went away or spoke something else is its own concern.
@@ -69,9 +75,11 @@ async fn encrypted(
         shaken = timeout(face.limits.handshake, shaken) => shaken.map_err(|_| late())??,
         () = stop.told() => return Ok(()),
     };
-    match stream {
-        Some(stream) => http1::serve(face, stream, peer, stop).await,
-        None => Ok(()),
+    let Some(stream) = stream else { return Ok(()) };
+    // What is spoken is what the handshake agreed upon; HTTP/1.1 when nothing was said.
+    match stream.get_ref().1.alpn_protocol() {
+        Some(HTTP2) => http2::serve(face, stream, peer, stop).await,
+        _ => http1::serve(face, stream, peer, stop).await,
     }
 }
 

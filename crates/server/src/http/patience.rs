@@ -2,7 +2,7 @@
 //!
 //! hyper has one limit for reading HTTP/1.1: from the end of a request to the end of the next one's head. That
 //! must be long, because an idle connection is worth keeping, and then a client that sends its head letter by
-//! letter has as long. So the limit is kept here; what a head is, the protocol knows.
+//! letter has as long. For HTTP/2 it has none. So the limit is kept here; what a head is, the protocol knows.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;

@@ -1,9 +1,12 @@
 //! That slow clients are cut off and patient ones are not, over real connections and with short limits.
 
 mod encrypted;
+mod flood;
+mod http2;
+mod raw;
 
 use axum::extract::ConnectInfo;
-use axum::routing::get;
+use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::connection::Ended;
@@ -13,18 +16,30 @@ use super::*;
 
 const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(20);
-const SLOW: Limits = Limits { handshake: LONG, head: LONG, stall: LONG, idle: LONG };
+const SLOW: Limits = Limits { handshake: LONG, head: LONG, stall: LONG, idle: LONG, farewell: LONG };
+/// Requests of HTTP/2 at once.
+const PLACES: usize = 150;
 /// More than the buffers of both ends of a connection take.
 const LARGE: usize = 32 * 1024 * 1024;
 
 /// What answers in these tests.
 fn router() -> Router {
     let address = |ConnectInfo(address): ConnectInfo<SocketAddr>| async move { address.to_string() };
-    Router::new().route("/", get(address)).route("/large", get(|| async { "x".repeat(LARGE) }))
+    let host = |request: axum::extract::Request| async move {
+        let cookies = request.headers().get_all("cookie").iter().count();
+        let host = request.headers()["host"].to_str().unwrap_or_default().to_owned();
+        format!("{host} {} {cookies}", request.uri())
+    };
+    Router::new()
+        .route("/", get(address))
+        .route("/large", get(|| async { "x".repeat(LARGE) }))
+        .route("/host", get(host))
+        .route("/never", get(std::future::pending::<String>))
+        .route("/length", post(|body: String| async move { body.len().to_string() }))
 }
 
 fn face(limits: Limits, tls: Option<TlsAcceptor>) -> Arc<Face> {
-    Arc::new(Face { router: router(), tls, limits })
+    Arc::new(Face { router: router(), tls, requests: Arc::new(Semaphore::new(PLACES)), limits })
 }
 
 /// A connection to a server with these limits, and how the server's side of it ends.

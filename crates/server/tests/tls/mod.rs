@@ -4,11 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http_body_util::Empty;
-use hyper::Request;
+use http_body_util::{BodyExt, Empty};
 use hyper::body::Bytes;
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
+use hyper::client::conn::{http1, http2};
+use hyper::{Request, Version};
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
@@ -23,6 +23,7 @@ use crate::support::{Home, Server, rest, text};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// How often it is looked whether something has happened.
 const LOOK: Duration = Duration::from_millis(100);
+const HTTP2: &[u8] = b"h2";
 const HTTP1: &[u8] = b"http/1.1";
 
 /// Makes a certificate for these names until the end of a year, and writes it with its key.
@@ -80,6 +81,25 @@ async fn connect(address: SocketAddr, trusted: &CertificateDer<'static>) -> http
     sender
 }
 
+async fn connect2(
+    address: SocketAddr,
+    trusted: &CertificateDer<'static>,
+) -> http2::SendRequest<Empty<Bytes>> {
+    let stream = TokioIo::new(shake(address, trusted, HTTP2).await.unwrap());
+    let (sender, connection) = http2::handshake(TokioExecutor::new(), stream).await.unwrap();
+    tokio::spawn(connection);
+    sender
+}
+
+/// The status and the body of an answer over HTTP/2.
+async fn get2(sender: &mut http2::SendRequest<Empty<Bytes>>, uri: &str) -> (u16, String) {
+    let request = Request::get(uri).body(Empty::new()).unwrap();
+    let answer = sender.send_request(request).await.unwrap();
+    assert_eq!(answer.version(), Version::HTTP_2);
+    let status = answer.status().as_u16();
+    (status, text(&answer.into_body().collect().await.unwrap().to_bytes()))
+}
+
 /// The status of `GET /healthz`.
 async fn health(sender: &mut http1::SendRequest<Empty<Bytes>>) -> u16 {
     let request = Request::get("/healthz").header("host", "localhost").body(Empty::new()).unwrap();
@@ -97,6 +117,8 @@ async fn both_listeners_speak_tls_and_say_so() {
     assert_eq!(server.announced("sign-in page"), format!("{frontend}/sign-in"));
     for address in [server.address, server.frontend] {
         assert_eq!(health(&mut connect(address, &certificate).await).await, 200);
+        let mut sender = connect2(address, &certificate).await;
+        assert_eq!(get2(&mut sender, "https://localhost/healthz").await.0, 200);
     }
     assert!(server.log().contains("certificate for localhost, valid until 2090-12-31"), "{}", server.log());
     let mut plain = server.connect();
@@ -112,6 +134,7 @@ async fn renewed_files_are_used_and_open_connections_stay() {
     let first = issue(&home, "a", &["localhost"], 2090);
     let server = serve(&home, "a");
     let mut open = connect(server.frontend, &first).await;
+    let mut open2 = connect2(server.frontend, &first).await;
     assert_eq!(health(&mut open).await, 200);
     let second = issue(&home, "a", &["localhost"], 2091);
     let renewed = async {
@@ -122,6 +145,7 @@ async fn renewed_files_are_used_and_open_connections_stay() {
     timeout(PATIENCE, renewed).await.expect("the new certificate is shown");
     assert!(server.log().contains("has a new certificate for localhost, valid until 2091-12-31"));
     assert_eq!(health(&mut open).await, 200);
+    assert_eq!(get2(&mut open2, "https://localhost/healthz").await.0, 200);
     std::fs::write(home.path("a.pem"), "half of a certi").unwrap();
     let complained = async {
         while !server.log().contains("keeps its present certificate") {
@@ -130,6 +154,33 @@ async fn renewed_files_are_used_and_open_connections_stay() {
     };
     timeout(PATIENCE, complained).await.expect("the log says that the file is broken");
     assert!(shake(server.frontend, &second, HTTP1).await.is_ok());
+}
+
+#[tokio::test]
+async fn the_instance_of_a_request_over_http2_is_that_of_its_authority() {
+    let home = Home::new();
+    let certificate = issue(&home, "a", &["localhost"], 2090);
+    let server = serve(&home, "a");
+    home.json(&crate::PRODUCTION);
+    let mut sender = connect2(server.frontend, &certificate).await;
+    for (host, kind) in [("clerk.example.com", "production"), ("localhost", "development")] {
+        let (status, body) = get2(&mut sender, &format!("https://{host}/v1/environment")).await;
+        assert!(status == 200 && body.contains(kind), "{host}: {body}");
+    }
+}
+
+#[tokio::test]
+async fn a_stop_says_goodbye_to_connections_of_http2() {
+    let home = Home::new();
+    let certificate = issue(&home, "a", &["localhost"], 2090);
+    let server = serve(&home, "a");
+    let mut open = connect2(server.address, &certificate).await;
+    assert_eq!(get2(&mut open, "https://localhost/healthz").await.0, 200);
+    server.terminate();
+    let status = tokio::task::spawn_blocking(|| server.wait()).await.unwrap();
+    assert_eq!(status.code(), Some(0));
+    let log = std::fs::read_to_string(home.path("server.log")).unwrap();
+    assert!(log.contains("all requests are finished"), "{log}");
 }
 
 #[test]

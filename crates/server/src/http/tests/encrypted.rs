@@ -1,9 +1,9 @@
-//! HTTP inside TLS, over real connections.
+//! Both versions of HTTP inside TLS, over real connections.
 
 use http_body_util::{BodyExt, Empty};
 use hyper::Request;
 use hyper::body::Bytes;
-use hyper_util::rt::TokioIo;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ClientConfig, HandshakeKind};
@@ -46,23 +46,36 @@ fn shown(stream: &TlsStream<TcpStream>) -> CertificateDer<'static> {
 async fn get(stream: TlsStream<TcpStream>) -> (u16, hyper::Version) {
     let request = Request::get("https://a.example/").header("host", "a.example");
     let request = request.body(Empty::<Bytes>::new()).unwrap();
+    let is_http2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
     let stream = TokioIo::new(stream);
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
-    tokio::spawn(connection);
-    let response = sender.send_request(request).await.unwrap();
+    let response = match is_http2 {
+        true => {
+            let handshake = hyper::client::conn::http2::handshake(TokioExecutor::new(), stream);
+            let (mut sender, connection) = handshake.await.unwrap();
+            tokio::spawn(connection);
+            sender.send_request(request).await.unwrap()
+        }
+        false => {
+            let (mut sender, connection) = hyper::client::conn::http1::handshake(stream).await.unwrap();
+            tokio::spawn(connection);
+            sender.send_request(request).await.unwrap()
+        }
+    };
     let (status, version) = (response.status().as_u16(), response.version());
     assert!(response.into_body().collect().await.unwrap().to_bytes().starts_with(b"127.0.0.1:"));
     (status, version)
 }
 
 #[tokio::test]
-async fn both_versions_of_tls_carry_http() {
+async fn both_versions_of_tls_carry_both_versions_of_http() {
     let issued = issue(&["a.example"], 2090);
     let address = listen(LIMITS, &[&issued]).await;
     for version in [&TLS12, &TLS13] {
-        for (protocols, expected) in
-            [(&[&b"http/1.1"[..]][..], hyper::Version::HTTP_11), (&[], hyper::Version::HTTP_11)]
-        {
+        for (protocols, expected) in [
+            (&[&b"h2"[..], b"http/1.1"][..], hyper::Version::HTTP_2),
+            (&[b"http/1.1"], hyper::Version::HTTP_11),
+            (&[], hyper::Version::HTTP_11),
+        ] {
             let stream =
                 shake(address, client(&[&issued], &[version], protocols), "a.example").await.unwrap();
             assert_eq!(stream.get_ref().1.protocol_version(), Some(version.version));

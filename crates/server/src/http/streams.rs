@@ -1,0 +1,136 @@
+//! What the streams of one HTTP/2 connection are doing, to see when a client holds them up.
+//!
+//! A client can keep its windows shut, so that nothing of an answer may be sent although the socket would take
+//! it. hyper has no limit for that, and none for idling.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::Instant;
+
+use super::connection::Limits;
+
+/// How many times longer than a connection a single stream may stand still: others of the connection may have
+/// their turn before it, on a slow line for long.
+const TURNS: u32 = 10;
+
+/// The streams of a connection.
+#[derive(Clone)]
+pub(super) struct Streams(Arc<Mutex<State>>);
+
+struct State {
+    next: u64,
+    open: BTreeMap<u64, Waiting>,
+    /// When the last stream ended, or the connection began.
+    idle_since: Instant,
+    /// When bytes of any answer left.
+    moved: Instant,
+    /// When the connection was told to end.
+    left: Option<Instant>,
+}
+
+/// What of an answer waits to be sent.
+struct Waiting {
+    pieces: usize,
+    /// When it began to wait, or bytes of it left.
+    since: Instant,
+}
+
+/// A request and its answer, until the last byte of it was sent or given up.
+pub(super) struct Stream {
+    streams: Streams,
+    number: u64,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Streams {
+    pub(super) fn new() -> Streams {
+        let now = Instant::now();
+        let state = State { next: 0, open: BTreeMap::new(), idle_since: now, moved: now, left: None };
+        Streams(Arc::new(Mutex::new(state)))
+    }
+
+    /// A request begins. The permit is given back when its answer is gone.
+    pub(super) fn open(&self, permit: OwnedSemaphorePermit) -> Arc<Stream> {
+        let mut state = self.state();
+        let number = state.next;
+        state.next += 1;
+        state.open.insert(number, Waiting { pieces: 0, since: Instant::now() });
+        drop(state);
+        Arc::new(Stream { streams: self.clone(), number, _permit: permit })
+    }
+
+    /// How long there has been no request.
+    pub(super) fn idle_for(&self) -> Duration {
+        let state = self.state();
+        if state.open.is_empty() { state.idle_since.elapsed() } else { Duration::ZERO }
+    }
+
+    /// The connection was told to end.
+    pub(super) fn leave(&self) {
+        self.state().left.get_or_insert_with(Instant::now);
+    }
+
+    /// Fails when the client does not read its answers, or was told to leave, has nothing to do and stays.
+    pub(super) fn check(&self, limits: &Limits) -> io::Result<()> {
+        let late = |what: &str| Err(io::Error::new(io::ErrorKind::TimedOut, what));
+        let state = self.state();
+        let oldest = state.open.values().filter(|stream| stream.pieces > 0).map(|stream| stream.since).min();
+        if let Some(oldest) = oldest {
+            let stands_still = oldest.max(state.moved).elapsed() > limits.stall;
+            if stands_still || oldest.elapsed() > limits.stall * TURNS {
+                return late("the client does not read its answer");
+            }
+        }
+        let had_time = state.left.is_some_and(|left| left.max(state.idle_since).elapsed() > limits.farewell);
+        if had_time && state.open.is_empty() {
+            return late("the client does not leave");
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Stream {
+    /// A piece of the answer waits to be sent.
+    pub(super) fn waits(&self) {
+        self.change(|waiting| {
+            if waiting.pieces == 0 {
+                waiting.since = Instant::now();
+            }
+            waiting.pieces += 1;
+        });
+    }
+
+    /// Bytes of it are sent.
+    pub(super) fn moves(&self) {
+        let now = Instant::now();
+        self.change(|waiting| waiting.since = now);
+        self.streams.state().moved = now;
+    }
+
+    /// A piece was sent or given up.
+    pub(super) fn waits_no_more(&self) {
+        self.change(|waiting| waiting.pieces = waiting.pieces.saturating_sub(1));
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Waiting)) {
+        if let Some(waiting) = self.streams.state().open.get_mut(&self.number) {
+            change(waiting);
+        }
+    }
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        let mut state = self.streams.state();
+        state.open.remove(&self.number);
+        state.idle_since = Instant::now();
+    }
+}

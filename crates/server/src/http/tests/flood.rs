@@ -1,0 +1,186 @@
+//! Clients of HTTP/2 that hold up, flood or never end. Time stands still but for when everybody waits.
+
+use tokio::time::Instant;
+
+use super::raw::*;
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn a_head_of_http2_that_never_ends_is_cut_off() {
+    let began = Instant::now();
+    let mut client = Client::new(65_535).await;
+    client.send(HEADERS, END_STREAM, 1, &GET_ROOT).await.unwrap();
+    assert!(client.refused().await.contains("head of a request took too long"));
+    assert_eq!(began.elapsed().as_secs(), LIMITS.head.as_secs());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_preface_that_never_ends_is_cut_off() {
+    let mut client = Client::silent(face(LIMITS, None));
+    client.pipe.write_all(b"PRI * HT").await.unwrap();
+    assert!(client.refused().await.contains("head of a request took too long"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_keeps_its_window_shut_is_cut_off() {
+    // With no room at all nothing is taken; with a little the answer lies in the queue of `h2`.
+    for window in [0, 1] {
+        let began = Instant::now();
+        let mut client = Client::new(window).await;
+        client.ask(1).await.unwrap();
+        client.next_of(HEADERS).await.unwrap();
+        assert_eq!(client.face.requests.available_permits(), PLACES - 1);
+        // Pings change nothing.
+        client.send(PING, 0, 0, &[0; 8]).await.unwrap();
+        let face = client.face.clone();
+        assert!(client.refused().await.contains("does not read its answer"));
+        assert!(began.elapsed() >= LIMITS.stall && began.elapsed() < LIMITS.stall * 2);
+        assert_eq!(face.requests.available_permits(), PLACES);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_its_socket_is_cut_off() {
+    let mut client = Client::new(1 << 30).await;
+    client.send(WINDOW_UPDATE, 0, 0, &(1_u32 << 30).to_be_bytes()).await.unwrap();
+    client.send(HEADERS, END_STREAM | END_HEADERS, 1, &get_of("/large")).await.unwrap();
+    assert!(client.refused().await.contains("does not read its answer"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_opens_its_window_slowly_gets_its_whole_answer() {
+    let mut client = Client::new(1).await;
+    client.ask(1).await.unwrap();
+    let mut answer = Vec::new();
+    loop {
+        let piece = client.next_of(DATA).await.unwrap();
+        answer.extend(piece.payload);
+        if piece.flags & END_STREAM != 0 {
+            break;
+        }
+        tokio::time::advance(LIMITS.stall / 2).await;
+        client.send(WINDOW_UPDATE, 0, 1, &1_u32.to_be_bytes()).await.unwrap();
+    }
+    assert_eq!(String::from_utf8(answer).unwrap(), "127.0.0.1:1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn idling_ends_with_a_goodbye_whether_or_not_it_is_heard() {
+    let mut client = Client::new(65_535).await;
+    client.ask(1).await.unwrap();
+    client.next_of(DATA).await.unwrap();
+    let idle_since = Instant::now();
+    client.next_of(GOAWAY).await.unwrap();
+    assert!(idle_since.elapsed() >= LIMITS.idle && idle_since.elapsed() < LIMITS.idle * 2);
+    // The server asks whether the client has heard it, and gets no answer.
+    assert!(client.refused().await.contains("does not leave"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn more_streams_than_allowed_are_refused() {
+    let mut client = Client::new(0).await;
+    client.next_of(SETTINGS).await.unwrap();
+    client.send(SETTINGS, ACK, 0, &[]).await.unwrap();
+    let allowed = super::super::http2::STREAMS;
+    for number in 0..=allowed {
+        client.ask(number * 2 + 1).await.unwrap();
+    }
+    let refused = client.next_of(RESET).await.unwrap();
+    assert_eq!(refused.stream, allowed * 2 + 1);
+    assert_eq!(refused.payload, 7_u32.to_be_bytes(), "REFUSED_STREAM: it was not looked at");
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_connections_together_have_as_many_requests_as_there_are_places() {
+    let mut first = Client::new(0).await;
+    for number in 0..100 {
+        first.ask(number * 2 + 1).await.unwrap();
+        first.next_of(HEADERS).await.unwrap();
+    }
+    let mut second = Client::silent(first.face.clone());
+    second.begin(0).await;
+    for number in 0..50 {
+        second.ask(number * 2 + 1).await.unwrap();
+        assert_eq!(second.next_of(HEADERS).await.unwrap().flags & END_STREAM, 0);
+    }
+    assert_eq!(first.face.requests.available_permits(), 0);
+    second.ask(101).await.unwrap();
+    let refused = second.next_of(HEADERS).await.unwrap();
+    assert_eq!(refused.flags & END_STREAM, END_STREAM, "503 without a body");
+    // A client that goes away makes room.
+    drop(first.pipe);
+    let _ = first.server.await;
+    second.ask(103).await.unwrap();
+    assert_eq!(second.next_of(HEADERS).await.unwrap().flags & END_STREAM, 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn streams_that_are_reset_at_once_end_the_connection() {
+    let mut client = Client::new(65_535).await;
+    let mut burst = Vec::new();
+    for number in 0..100 {
+        burst.extend(frame(HEADERS, END_STREAM | END_HEADERS, number * 2 + 1, &GET_ROOT));
+        burst.extend(frame(RESET, 0, number * 2 + 1, &8_u32.to_be_bytes()));
+    }
+    let _ = client.pipe.write_all(&burst).await;
+    let goodbye = client.next_of(GOAWAY).await.unwrap();
+    assert_eq!(goodbye.payload[4..8], 11_u32.to_be_bytes(), "ENHANCE_YOUR_CALM");
+}
+
+#[tokio::test(start_paused = true)]
+async fn resets_of_requests_under_way_are_counted() {
+    let mut client = Client::new(65_535).await;
+    for number in 0..=super::super::frames::FREE_FRAMES {
+        let stream = number * 2 + 1;
+        let sent = async {
+            client.send(HEADERS, END_STREAM | END_HEADERS, stream, &get_of("/never")).await?;
+            // An answer to a ping says that the request before it was looked at.
+            client.send(PING, 0, 0, &[0; 8]).await
+        };
+        if sent.await.is_err() || client.next_of(PING).await.is_none() {
+            break;
+        }
+        let _ = client.send(RESET, 0, stream, &8_u32.to_be_bytes()).await;
+    }
+    assert!(client.refused().await.contains("too many frames"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn floods_of_pings_settings_and_empty_data_end_the_connection() {
+    let (ours, theirs) = ("too many frames", "excessive load");
+    for (kind, stream, payload, expected) in
+        [(PING, 0, &[0; 8][..], ours), (SETTINGS, 0, &[], ours), (DATA, 1, &[], theirs)]
+    {
+        let mut client = Client::new(65_535).await;
+        client.send(HEADERS, END_HEADERS, 1, &get_of("/never")).await.unwrap();
+        let flood = frame(kind, 0, stream, payload);
+        let (mut reader, mut writer) = tokio::io::split(client.pipe);
+        let reads = tokio::spawn(async move { tokio::io::copy(&mut reader, &mut tokio::io::sink()).await });
+        while writer.write_all(&flood).await.is_ok() {}
+        let error = crate::failure::chain(&*client.server.await.unwrap().unwrap_err());
+        assert!(error.contains(expected), "{kind}: {error}");
+        let _ = reads.await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_of_many_frames_ends_the_connection() {
+    let mut client = Client::new(65_535).await;
+    client.send(HEADERS, END_STREAM, 1, &GET_ROOT).await.unwrap();
+    while client.send(CONTINUATION, 0, 1, &field("x", "y")).await.is_ok() {}
+    assert!(client.server.await.unwrap().is_err());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_of_http2_that_is_too_large_is_refused() {
+    let mut client = Client::new(65_535).await;
+    client.send(HEADERS, END_STREAM, 1, &GET_ROOT).await.unwrap();
+    let line = field("x-large", &"x".repeat(120));
+    let lines = line.repeat(HEAD_BYTES / line.len() / 3);
+    for flags in [0, 0, 0, END_HEADERS] {
+        client.send(CONTINUATION, flags, 1, &lines).await.unwrap();
+    }
+    let refused = client.next_of(HEADERS).await.unwrap();
+    assert_eq!(refused.flags & END_STREAM, END_STREAM);
+    assert_ne!(refused.payload[0], 0x88, "it is not 200, the field 8 of the static table");
+}
