@@ -7,6 +7,7 @@
 pub mod client;
 pub mod cookies;
 pub mod gate;
+pub mod hosts;
 pub mod person;
 pub mod redirects;
 pub mod refusals;

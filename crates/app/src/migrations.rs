@@ -73,4 +73,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0012_handshakes",
+        common: include_str!("../../../migrations/0012_handshakes.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -25,6 +25,8 @@ pub struct Browser<'a> {
     pub dev_browser: Option<String>,
     /// The address it comes from.
     pub address: SocketAddr,
+    /// The proxy of the application it asks through: its URL, and the secret key it shows.
+    pub proxy: Option<(String, String)>,
 }
 
 impl TestServer {
@@ -47,6 +49,7 @@ impl TestServer {
             cookies: BTreeMap::new(),
             dev_browser: None,
             address: SocketAddr::from(([127, 0, 0, 1], 40_000)),
+            proxy: None,
         }
     }
 }
@@ -99,6 +102,9 @@ impl Browser<'_> {
         let mut request = Request::builder().method(sent).uri(&uri).header("host", &self.host);
         if let Some(origin) = &self.origin {
             request = request.header("origin", origin);
+        }
+        if let Some((url, key)) = &self.proxy {
+            request = request.header("clerk-proxy-url", url).header("clerk-secret-key", key);
         }
         if !self.cookies.is_empty() {
             let pairs: Vec<String> =

@@ -8,7 +8,7 @@ use latchkey_app::keyring::Signer;
 use latchkey_app::limits::HANDSHAKE_MS;
 use latchkey_app::resources::clients::model::Client;
 use latchkey_app::resources::clients::{store as clients, token};
-use latchkey_app::resources::handshakes::store as handshakes;
+use latchkey_app::resources::handshakes::store::{self as handshakes, Handshake};
 use latchkey_app::resources::instances::{rules as instance_rules, store as instances};
 use latchkey_app::resources::sessions::rules::{self, Entry};
 use latchkey_app::resources::sessions::tokens::{self, Minting};
@@ -124,11 +124,13 @@ impl TestServer {
         let nonce = hex(&latchkey_base::rng::bytes::<12>(&*rng));
         let directives: Vec<String> = directives.iter().map(|&line| line.to_owned()).collect();
         let (instance, master, kept) = (tenant.id.clone(), self.master.clone(), nonce.clone());
-        let until = now.plus_ms(HANDSHAKE_MS);
+        let expire_at = now.plus_ms(HANDSHAKE_MS);
         let work = self.db().write(move |tx| {
-            Box::pin(
-                async move { handshakes::insert(tx, &instance, &kept, &directives, until, &master).await },
-            )
+            Box::pin(async move {
+                let handshake =
+                    Handshake { nonce: &kept, directives: &directives, is_good_once: true, expire_at };
+                handshakes::insert(tx, &instance, &handshake, &master).await
+            })
         });
         work.await.unwrap();
         nonce

@@ -21,6 +21,7 @@ use latchkey_web::reply::Failure;
 use tokio::time::{Instant, sleep_until};
 
 use super::cookies;
+use super::redirects;
 use super::refusals::Asked;
 use super::site::{self, Site};
 use crate::cx::{Trust, client_ip};
@@ -148,7 +149,7 @@ pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, oper
     app.rate_limits.check_visitor(&app.throttle, ("", &*ip), operation, app.clock.now()).await
 }
 
-/// Development instances answer every page; production ones those of the application's own domain and
+/// Development instances answer every page; production ones those of the application's own domains and
 /// those the settings name.
 fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
     let Some(origin) = headers.get(ORIGIN) else { return Ok(()) };
@@ -183,17 +184,15 @@ fn names_satellite(site: &Site, query: &str) -> Result<bool> {
 
 /// Whether an origin belongs to the application.
 pub fn is_own(site: &Site, origin: &str) -> bool {
-    if site.settings.allowed_origins.iter().any(|allowed| allowed == origin) || origin == site.base_url {
+    let settings = &site.settings;
+    if settings.allowed_origins.iter().any(|allowed| allowed == origin) {
         return true;
     }
-    let base = site.base_url.rsplit_once("/__clerk").map_or(&*site.base_url, |(base, _)| base);
-    let domain = site.frontend_api.strip_prefix("clerk.").unwrap_or(&site.frontend_api);
-    let host = origin.strip_prefix("https://").unwrap_or_default();
-    let is_satellite = || site.settings.satellites.iter().any(|satellite| domains::owns(satellite, origin));
-    origin == base
-        || is_satellite()
-        || host == domain
-        || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    let is_satellite = || settings.satellites.iter().any(|satellite| domains::owns(satellite, origin));
+    redirects::origin(origin) == Some(origin)
+        && (redirects::origin(&site.base_url) == Some(origin)
+            || domains::is_primary(&site.frontend_api, origin)
+            || is_satellite())
 }
 
 fn allow(headers: &mut HeaderMap, origin: HeaderValue, is_preflight: bool) {

@@ -85,10 +85,10 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
     let Some(present) = parts.extensions.remove::<Present>() else { return Ok(None) };
     let Some((mut visitor, token)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
     let AppState(app) = state;
-    let Some((client, live)) = present.proven(&site, token) else { return Ok(None) };
-    if !app.is_signed(Reading::Alone, &site.instance, token).await? {
+    if !present.is_proven(&site, token) || !app.is_signed(Reading::Alone, &site.instance, token).await? {
         return Ok(None);
     }
+    let (client, live) = present.into_parts();
     let asked = live.into_iter().find(|(session, _)| session.id == *id);
     let Some((session, user)) = asked.filter(|(session, _)| session.is_live(app.clock.now())) else {
         return Ok(None);

@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::client::{self, ClientView, Scenery, lens};
-use super::cookies;
+use super::cookies::{self, Scope};
 use super::visitor::Visitor;
 use crate::cx::Cx;
 use crate::resources::clients::token;
@@ -101,7 +101,8 @@ impl Cx {
         if !site.is_development() && !visitor.is_native {
             let changed_at = scenery.filter(|scenery| scenery.has_sessions());
             let seconds = changed_at.map_or(0, |scenery| scenery.client().updated_at.seconds());
-            for cookie in cookies::client_uat(site, seconds) {
+            let names = cookies::names(cookies::CLIENT_UAT, &site.publishable_key(), true);
+            for cookie in cookies::client_uat(&Scope::domain_of(site, &site.base_url), &names, seconds) {
                 add_cookie(headers, &cookie)?;
             }
         }

@@ -15,6 +15,7 @@ use latchkey_db::Tx;
 use latchkey_jose::digest::{constant_time_eq, hmac_sha256, sha256};
 use latchkey_web::reply::Failure;
 
+use super::hosts;
 use crate::resources::clients::token;
 use crate::resources::domains::rules as domains;
 use crate::resources::instances::keys::publishable_key;
@@ -118,11 +119,6 @@ impl Site {
     pub fn publishable_key(&self) -> String {
         publishable_key(self.environment, &self.frontend_api)
     }
-
-    /// Whether browsers are reached over TLS, so that cookies can be kept to it.
-    pub fn is_secure(&self) -> bool {
-        self.base_url.starts_with("https://")
-    }
 }
 
 /// Finds the instance of a request: by the secret key a proxy shows, by the host, or the oldest
@@ -179,18 +175,23 @@ fn seated<'a>(asked: &[&str], place: &Place, settings: &'a Settings) -> Option<&
 
 /// The names a `Host` header may mean: what it says, and that without its port and the dot at its end.
 fn names(host: &str) -> Vec<&str> {
-    let name = match host.rsplit_once(':') {
-        Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
-        _ => host,
-    };
+    let name = hosts::name(host);
     let name = name.strip_suffix('.').unwrap_or(name);
     if name == host { vec![host] } else { vec![host, name] }
 }
 
-/// By the host of a primary domain, that of a satellite, or the oldest development instance.
+/// The host of the Frontend API whose hosted pages SDKs look for at this one: `clerk.example.com` for
+/// `accounts.example.com`.
+pub fn portal_of(host: &str) -> Option<String> {
+    host.strip_prefix("accounts.").map(|domain| format!("clerk.{domain}"))
+}
+
+/// By the host of a primary domain, that of a satellite or of hosted pages, or the oldest development instance.
 async fn find_by_host(tx: &mut Tx, host: &str, client: Option<&ClientId>, now: Time) -> Result<Found> {
-    let named = names(host).into_iter().flat_map(|name| [By::Host(name), By::Satellite(name)]);
-    for by in named.chain([By::Default]) {
+    let names = names(host);
+    let named = names.iter().flat_map(|name| [By::Host(name), By::Satellite(name)]);
+    let portals: Vec<String> = names.iter().filter_map(|name| portal_of(name)).collect();
+    for by in named.chain(portals.iter().map(|name| By::Host(name))).chain([By::Default]) {
         if let Some(found) = look(tx, &by, client, now).await? {
             return Ok(found);
         }
@@ -208,7 +209,7 @@ async fn look(tx: &mut Tx, by: &By<'_>, client: Option<&ClientId>, now: Time) ->
 
 /// Where browsers reach the Frontend API at a host: over TLS, but for this very machine.
 pub fn url_of(host: &str) -> String {
-    let name = host.rsplit_once(':').map_or(host, |(name, _)| name);
+    let name = hosts::name(host);
     let is_here =
         name == "localhost" || name.ends_with(".localhost") || name.starts_with("127.") || name == "[::1]";
     format!("{}://{host}", if is_here { "http" } else { "https" })

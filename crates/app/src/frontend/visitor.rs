@@ -26,6 +26,9 @@ use crate::{App, AppState};
 
 /// Where browsers tell whether a page asks its own origin.
 const FETCH_SITE: &str = "sec-fetch-site";
+/// How many cookies of one name are tried. A browser shows two when the domain of the cookie has changed between
+/// two sign-ins; other hosts of the domain can plant more.
+const PROOFS_AT_MOST: usize = 4;
 
 /// A browser or device, and the instance it asks.
 pub struct Visitor {
@@ -272,14 +275,18 @@ impl Visitor {
         app: &App,
         tx: &mut Tx,
         parts: &Parts,
-        present: Option<Present>,
+        mut present: Option<Present>,
     ) -> Result<()> {
-        if let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) {
-            match present.and_then(|present| present.proven(&self.site, token)) {
-                Some((client, live)) if app.is_signed(Reading::In(tx), &client.instance, token).await? => {
+        for token in cookies::read_all(&parts.headers, cookies::CLIENT).take(PROOFS_AT_MOST) {
+            match present.take_if(|present| present.is_proven(&self.site, token)) {
+                Some(present) if app.is_signed(Reading::In(tx), &self.site.instance, token).await? => {
+                    let (client, live) = present.into_parts();
                     (self.client, self.live) = (Some(client), Some(live));
                 }
                 _ => self.enter_by_token(app, tx, token).await?,
+            }
+            if self.client.is_some() {
+                break;
             }
         }
         let shown = cookies::read(&parts.headers, cookies::DEV_BROWSER);

@@ -274,9 +274,18 @@ pub(super) fn is_url(text: &str) -> bool {
         && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
+/// Whether it is an origin as browsers write it: of a page on the web, or of what has a scheme of its own, such as
+/// browser extensions (`chrome-extension://…`) and apps (`capacitor://localhost`).
 fn is_origin(text: &str) -> bool {
-    let host = text.split_once("://").map(|(_, host)| host).unwrap_or_default();
-    is_url(text) && !host.contains(['/', '?', '#', '*']) && text.to_lowercase() == text
+    let (scheme, host) = text.split_once("://").unwrap_or_default();
+    let is_on_the_web = ["http", "https"].contains(&scheme);
+    let is_scheme = scheme.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte));
+    let is_host =
+        |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
+    let is_own = !scheme.is_empty() && is_scheme && !host.is_empty() && is_host(host);
+    (if is_on_the_web { is_url(text) } else { is_own })
+        && !host.contains(['/', '?', '#', '*'])
+        && text.to_lowercase() == text
 }
 
 /// Faults as they are found.
@@ -382,6 +391,32 @@ mod tests {
             "attributes.web3_wallet.enabled",
         ];
         assert_eq!(wrong, expected);
+    }
+
+    #[test]
+    fn origins_are_written_as_browsers_write_them() {
+        for good in [
+            "https://app.example.com",
+            "http://localhost:3000",
+            "chrome-extension://abcdefghijklmnopabcdefghijklmnop",
+            "capacitor://localhost",
+        ] {
+            assert!(is_origin(good), "{good}");
+        }
+        for bad in [
+            "https://app.example.com/",
+            "https://App.example.com",
+            "https://*.example.com",
+            "chrome-extension://abc/popup.html",
+            "javascript://%0aalert(1)",
+            "app.example.com",
+            "://localhost",
+            "capacitor://",
+            "null",
+            "",
+        ] {
+            assert!(!is_origin(bad), "{bad}");
+        }
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! Satellite domains: further domains of an application, whose pages share the sessions of its own domain.
 
 use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::{Faults, is_url};
+use crate::frontend::hosts;
 use crate::resources::instances::rules::host;
 
 /// They are compared one by one with the origin of requests.
@@ -60,10 +62,14 @@ pub(super) fn check(satellites: &[Satellite], faults: &mut Faults) {
 
 /// Everything below a domain is taken for its own, so it must not be one that others have a part of.
 fn wrong_name(name: &str) -> Option<&'static str> {
-    let is_here = name.split(':').next() == Some("localhost");
-    match name.contains('.') || is_here {
+    let is_here = hosts::name(name) == "localhost";
+    let is_address = hosts::name(name).parse::<Ipv4Addr>().is_ok();
+    if !name.contains('.') && !is_here {
+        return Some("it has no dot");
+    }
+    match hosts::registrable(name).is_some() || is_here || is_address {
         true => wrong(&format!("clerk.{name}")),
-        false => Some("it has no dot"),
+        false => Some("everybody can have a name below it"),
     }
 }
 
@@ -107,6 +113,8 @@ mod tests {
             json!([{"name": "https://shop.example.org"}]),
             json!([{"name": "shop.example.org:0"}]),
             json!([{"name": "*.example.org"}]),
+            json!([{"name": "vercel.app"}]),
+            json!([{"name": "co.uk"}]),
             json!([{"name": "a.org"}, {"name": "a.org", "frontend_api": "b.org"}]),
             json!([{"name": "a.org"}, {"name": "b.org", "frontend_api": "clerk.a.org"}]),
             json!([{"name": "a.org", "proxy_url": "https://b.org/__clerk"}]),

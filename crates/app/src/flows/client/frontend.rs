@@ -4,6 +4,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::Result;
+use latchkey_base::secret::Secret;
 use latchkey_web::api::Api;
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
@@ -16,7 +17,9 @@ use crate::frontend::client::{self, ClientView, Scenery, lens};
 use crate::frontend::cookies;
 use crate::frontend::redirects;
 use crate::frontend::reply::{Envelope, add_cookie};
+use crate::frontend::site::Site;
 use crate::frontend::visitor::Visitor;
+use crate::resources::clients::model::Client;
 use crate::resources::clients::{store as clients, token};
 use crate::resources::sessions::model::Status;
 use crate::resources::sessions::{ending, store as sessions};
@@ -133,11 +136,20 @@ async fn touch(
     Query(query): Query<Touch>,
 ) -> Result<Response, Failure> {
     let url = redirects::checked(&visitor.site, query.redirect_url.as_deref())?;
-    let shown = cookies::read(&headers, cookies::CLIENT).and_then(token::read);
-    if let (Some(client), Some((_, secret))) = (visitor.client.clone(), shown) {
-        visitor.becomes(client, Some(secret));
+    if let Some(client) = visitor.client.clone() {
+        let secret = shown_secret(&cx, &visitor.site, &client, &headers).await?;
+        visitor.becomes(client, secret);
     }
     Ok(cx.redirect(&visitor, StatusCode::TEMPORARY_REDIRECT, url.as_str()).await)
+}
+
+/// The secret of a client among the cookies its browser shows.
+async fn shown_secret(cx: &Cx, site: &Site, client: &Client, headers: &HeaderMap) -> Result<Option<Secret>> {
+    let mut tx = cx.app.db.read().await?;
+    let found = clients::find_with_digest(&mut tx, &site.instance, &client.id).await?;
+    let Some((_, digest)) = found else { return Ok(None) };
+    let mut shown = cookies::read_all(headers, cookies::CLIENT).filter_map(token::read);
+    Ok(shown.find(|(id, secret)| site.is_proof(id, &digest, secret)).map(|(_, secret)| secret))
 }
 
 async fn clear_site_data() -> Response {

@@ -16,30 +16,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::rules::{Presence, directives};
+use super::rules::{self, Carrier, Presence, directives};
 use super::satellites;
 use crate::AppState;
 use crate::cx::Cx;
 use crate::flows::sync::rules::{DONE, SYNCED};
 use crate::frontend::client::{self, mint};
-use crate::frontend::cookies;
+use crate::frontend::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
 use crate::frontend::redirects::{self, Destination};
 use crate::frontend::reply::add_cookie;
 use crate::frontend::visitor::Visitor;
 use crate::keyring::Category;
 use crate::limits::HANDSHAKE_MS;
 use crate::resources::clients::dev_browsers;
-use crate::resources::handshakes::store as handshakes;
+use crate::resources::handshakes::store::{self as handshakes, Handshake as Kept};
 use crate::resources::sessions::model::Session;
 use crate::resources::sessions::renewals::secret_digest;
 use crate::resources::sessions::store as sessions;
 
-/// What carries the directives in a URL or a cookie.
-const TOKEN: &str = "__clerk_handshake";
-const NONCE: &str = "__clerk_handshake_nonce";
-
 /// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
-const LEFT_OVER: [&str; 3] = [TOKEN, NONCE, "__clerk_help"];
+const LEFT_OVER: [&str; 3] = [HANDSHAKE, HANDSHAKE_NONCE, "__clerk_help"];
 
 /// How the answer can travel; nothing said is the first.
 const FORMATS: [&str; 3] = ["token", "nonce", ""];
@@ -108,41 +104,42 @@ async fn handshake(
     if visitor.site.seat.is_some() && query.__clerk_synced == Some(true) {
         back = back.set(SYNCED, DONE);
     }
-    let lines = cookies_for(&cx, &visitor, &back, query.suffixed_cookies.unwrap_or(false)).await?;
+    let app = redirects::canonical(back.as_str()).unwrap_or_default();
+    let carrier = rules::carrier(&visitor.site, &app);
+    let is_suffixed = query.suffixed_cookies.unwrap_or(false);
+    let lines = cookies_for(&cx, &visitor, &app, &carrier, is_suffixed).await?;
     let (name, value) = match query.format.as_deref() {
-        Some("nonce") => (NONCE, keep(&cx, &visitor, lines).await?),
-        _ => (TOKEN, sign(&cx, &visitor, &lines).await?),
+        Some("nonce") => (HANDSHAKE_NONCE, keep(&cx, &visitor, lines, &carrier).await?),
+        _ => (HANDSHAKE, sign(&cx, &visitor, &lines).await?),
     };
-    send_back(&cx, &visitor, &back, name, &value).await
+    send_back(&cx, &visitor, &back, &carrier, (name, &value)).await
 }
 
-/// Development instances are not on the app's site, so the URL carries it; production ones set a cookie
-/// the app's backend sees.
 async fn send_back(
     cx: &Cx,
     visitor: &Visitor,
     back: &Destination,
-    name: &str,
-    value: &str,
+    carrier: &Carrier<'_>,
+    (name, value): (&str, &str),
 ) -> Result<Response, Failure> {
+    let cookie = match carrier {
+        Carrier::Cookie(scope) => cookies::handshake(scope, name, value),
+        Carrier::Url => None,
+    };
     let status = StatusCode::TEMPORARY_REDIRECT;
-    match cookies::shared_domain(&visitor.site).filter(|_| !visitor.site.is_development()) {
-        Some(domain) => {
-            let mut response = cx.redirect(visitor, status, back.as_str()).await;
-            let cookie = format!(
-                "{name}={value}; Path=/; Max-Age=60; HttpOnly; SameSite=Lax; Secure; Domain={domain}"
-            );
-            add_cookie(response.headers_mut(), &cookie)?;
-            Ok(response)
-        }
-        None => Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await),
-    }
+    let Some(cookie) = cookie else {
+        return Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await);
+    };
+    let mut response = cx.redirect(visitor, status, back.as_str()).await;
+    add_cookie(response.headers_mut(), &cookie)?;
+    Ok(response)
 }
 
 async fn cookies_for(
     cx: &Cx,
     visitor: &Visitor,
-    back: &Destination,
+    app: &str,
+    carrier: &Carrier<'_>,
     is_suffixed: bool,
 ) -> Result<Vec<String>> {
     let site = &*visitor.site;
@@ -155,9 +152,8 @@ async fn cookies_for(
         }),
         false => None,
     };
-    let is_secure = back.as_str().starts_with("https://");
     let lines = |presence: Option<&Presence<'_>>| {
-        directives(site, presence, dev_browser.as_deref(), is_suffixed, is_secure)
+        directives(site, app, carrier, presence, dev_browser.as_deref(), is_suffixed)
     };
     let Some(scenery) = client::load(cx, visitor).await? else { return Ok(lines(None)) };
     let active = scenery.client().last_active_session.as_ref();
@@ -166,8 +162,8 @@ async fn cookies_for(
     let Some((session, user, _)) = chosen else { return Ok(lines(None)) };
     let signer = cx.app.signer_at(site, cx.now).await?;
     // The token is for the app, so it names the app's origin.
-    let app = Visitor { origin: redirects::canonical(back.as_str()), ..visitor.alone() };
-    let token = mint(cx, &app, session, user, &signer)?;
+    let at_app = Visitor { origin: Some(app.to_owned()), ..visitor.alone() };
+    let token = mint(cx, &at_app, session, user, &signer)?;
     let refresh = give_refresh(cx, visitor, session.id.clone()).await?;
     let changed_at = scenery.client().updated_at;
     Ok(lines(Some(&Presence { token: &token, refresh: &refresh, changed_at })))
@@ -192,13 +188,21 @@ async fn give_refresh(cx: &Cx, visitor: &Visitor, id: SessionId) -> Result<Strin
     Ok(secret)
 }
 
-async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>) -> Result<String> {
+/// Keeps the directives for the backend. What stands in a URL, which is seen and copied, is good once; a cookie is
+/// shown with all that a browser asks for until an answer takes it away, and again when that answer is lost.
+async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>, carrier: &Carrier<'_>) -> Result<String> {
+    let is_good_once = matches!(carrier, Carrier::Url);
     let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
     let (act, kept) = (visitor.act(cx), nonce.clone());
     cx.write(move |tx| {
         Box::pin(async move {
-            let until = act.now.plus_ms(HANDSHAKE_MS);
-            handshakes::insert(tx, &act.instance, &kept, &lines, until, &act.master).await
+            let handshake = Kept {
+                nonce: &kept,
+                directives: &lines,
+                is_good_once,
+                expire_at: act.now.plus_ms(HANDSHAKE_MS),
+            };
+            handshakes::insert(tx, &act.instance, &handshake, &act.master).await
         })
     })
     .await?;

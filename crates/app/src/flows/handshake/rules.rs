@@ -1,9 +1,26 @@
-//! Which cookies a browser takes back to the app.
+//! Which cookies a browser takes back to the app, and how they travel.
 
 use latchkey_base::Time;
 
-use crate::frontend::cookies::{self, CLIENT_UAT, DEV_BROWSER, REFRESH, SESSION};
+use crate::frontend::cookies::{self, CLIENT_UAT, DEV_BROWSER, REFRESH, SESSION, Scope};
 use crate::frontend::site::Site;
+
+/// How what a handshake leaves gets to the app's backend.
+pub enum Carrier<'a> {
+    /// In the URL: development instances are on a site of their own. The backend takes it out with a redirect.
+    Url,
+    /// In a cookie that the app's host gets too: in production no URL must tell who somebody is.
+    Cookie(Scope<'a>),
+}
+
+/// How what a handshake leaves travels to the app at that origin.
+pub fn carrier<'a>(site: &'a Site, app: &str) -> Carrier<'a> {
+    let scope = Scope::domain_of(site, &site.base_url);
+    match !site.is_development() && scope.reaches(app) {
+        true => Carrier::Cookie(scope),
+        false => Carrier::Url,
+    }
+}
 
 /// Somebody who is signed in, as far as cookies are concerned.
 pub struct Presence<'a> {
@@ -15,38 +32,35 @@ pub struct Presence<'a> {
     pub changed_at: Time,
 }
 
-/// The cookies, as complete `Set-Cookie` lines. Backends take the last session cookie for the token, so all
-/// of them are the same.
+/// The cookies for the app at that origin, as complete `Set-Cookie` lines. Backends take the last session cookie for
+/// the token, so all of them are the same.
 pub fn directives(
     site: &Site,
+    app: &str,
+    carrier: &Carrier<'_>,
     presence: Option<&Presence<'_>>,
     dev_browser: Option<&str>,
     is_suffixed: bool,
-    is_secure: bool,
 ) -> Vec<String> {
-    let suffix = cookies::suffix(&site.publishable_key());
-    let named = |name: &str| match is_suffixed {
-        true => vec![name.to_owned(), format!("{name}_{suffix}")],
-        false => vec![name.to_owned()],
-    };
+    let key = site.publishable_key();
+    let named = |name: &str| cookies::names(name, &key, is_suffixed);
     let all = |name: &str, value: &str| -> Vec<String> {
-        named(name).iter().map(|name| cookies::for_app(name, value, is_secure)).collect()
+        named(name).iter().map(|name| cookies::for_app(name, value, app)).collect()
+    };
+    let (token, refresh, changed_at) = match presence {
+        Some(presence) => (presence.token, presence.refresh, presence.changed_at.seconds()),
+        None => ("", "", 0),
     };
     let mut lines = Vec::new();
+    if let Carrier::Cookie(scope) = carrier {
+        // What is left behind would be looked at again with every request.
+        lines.extend(cookies::no_handshake(scope));
+    }
     if let Some(token) = dev_browser {
         lines.extend(all(DEV_BROWSER, token));
     }
-    match presence {
-        Some(presence) => {
-            let refresh = format!("{REFRESH}_{suffix}");
-            lines.push(cookies::for_backend(&refresh, presence.refresh, is_secure));
-            lines.extend(all(CLIENT_UAT, &presence.changed_at.seconds().to_string()));
-            lines.extend(all(SESSION, presence.token));
-        }
-        None => {
-            lines.extend(all(CLIENT_UAT, "0"));
-            lines.extend(all(SESSION, ""));
-        }
-    }
+    lines.push(cookies::for_backend(&cookies::suffixed(REFRESH, &key), refresh, app));
+    lines.extend(cookies::client_uat(&Scope::domain_of(site, app), &named(CLIENT_UAT), changed_at));
+    lines.extend(all(SESSION, token));
     lines
 }

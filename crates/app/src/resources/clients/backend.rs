@@ -111,7 +111,7 @@ async fn handshake_payload(cx: Cx, key: SecretKey, Query(query): Query<Handshake
     let taken = cx
         .write(move |tx| {
             Box::pin(
-                async move { handshakes::take(tx, &act.instance, &query.nonce, act.now, &act.master).await },
+                async move { handshakes::fetch(tx, &act.instance, &query.nonce, act.now, &act.master).await },
             )
         })
         .await?;

@@ -57,7 +57,7 @@ async fn create(cx: Cx, At(site): At) -> Result<Response, Failure> {
 async fn set_cookie(cx: Cx, At(site): At) -> Result<Response, Failure> {
     let id = introduce(&cx, &site, None).await?;
     let mut response = cx.bare(&DevBrowserView::new(id.clone()))?;
-    add_cookie(response.headers_mut(), &cookies::for_app(cookies::DEV_BROWSER, &id, site.is_secure()))?;
+    add_cookie(response.headers_mut(), &cookies::for_app(cookies::DEV_BROWSER, &id, &site.base_url))?;
     Ok(response)
 }
 

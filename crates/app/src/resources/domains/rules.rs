@@ -1,5 +1,6 @@
 //! What belongs to a domain, and which domains an instance can have.
 
+use crate::frontend::hosts;
 use crate::frontend::site::url_of;
 use crate::resources::instances::model::{Environment, Instance};
 use crate::settings::{Fault, Satellite, Settings};
@@ -9,18 +10,40 @@ pub fn url(satellite: &Satellite) -> String {
     satellite.proxy_url.clone().unwrap_or_else(|| url_of(&satellite.host()))
 }
 
-/// The origins of a satellite, in which `*` stands for any text.
-pub fn origins(satellite: &Satellite) -> [String; 2] {
-    let url = url_of(&satellite.name);
-    [url.clone(), url.replacen("://", "://*.", 1)]
+/// The primary domain of an instance, all of whose hosts are the application's: the registrable domain of its
+/// Frontend API. Hosts that have none, such as addresses, stand for themselves.
+pub fn primary(frontend_api: &str) -> &str {
+    hosts::registrable(frontend_api).unwrap_or_else(|| hosts::name(frontend_api))
 }
 
-/// Whether an origin is a satellite's: that of the domain itself, or of one below it.
+/// Whether an origin is on the primary domain: at whatever port, but over TLS.
+pub fn is_primary(frontend_api: &str, origin: &str) -> bool {
+    let name = hosts::name(origin.strip_prefix("https://").unwrap_or_default());
+    match hosts::registrable(frontend_api) {
+        Some(domain) => hosts::is_within(name, domain),
+        None => name == hosts::name(frontend_api),
+    }
+}
+
+/// The origins of a domain and those below it, at whatever port unless it names one; `*` stands for any text.
+pub fn origins(domain: &str) -> Vec<String> {
+    let url = url_of(domain);
+    let both = [url.clone(), url.replacen("://", "://*.", 1)];
+    match hosts::name(domain) == domain {
+        true => both.iter().flat_map(|url| [url.clone(), format!("{url}:*")]).collect(),
+        false => both.into(),
+    }
+}
+
+/// Whether an origin is a satellite's: that of the domain itself, or of one below it, at whatever port unless the
+/// domain names one.
 pub fn owns(satellite: &Satellite, origin: &str) -> bool {
-    let url = url_of(&satellite.name);
-    let scheme = url.strip_suffix(&satellite.name).unwrap_or("https://");
+    let domain = &*satellite.name;
+    let url = url_of(domain);
+    let scheme = url.strip_suffix(domain).unwrap_or("https://");
     let host = origin.strip_prefix("https://").or_else(|| origin.strip_prefix(scheme)).unwrap_or_default();
-    host == satellite.name || host.strip_suffix(&satellite.name).is_some_and(|rest| rest.ends_with('.'))
+    let has_port = hosts::name(domain) != domain;
+    hosts::is_within(if has_port { host } else { hosts::name(host) }, domain)
 }
 
 /// The satellite whose Frontend API this is, given as a host or as a URL.
@@ -30,7 +53,8 @@ pub fn at<'a>(satellites: &'a [Satellite], frontend_api: &str) -> Option<&'a Sat
 
 /// What is wrong with the satellites of this very instance.
 pub fn problems(instance: &Instance, settings: &Settings) -> Vec<Fault> {
-    let own = instance.frontend_api.strip_prefix("clerk.").unwrap_or(&instance.frontend_api);
+    let own = hosts::name(&instance.frontend_api);
+    let own = own.strip_prefix("clerk.").unwrap_or(own);
     let is_production = instance.environment == Environment::Production;
     let say = |text: String| Fault { path: "satellites".to_owned(), text };
     let mut faults = Vec::new();
@@ -61,7 +85,9 @@ mod tests {
     #[test]
     fn a_satellite_has_its_domain_and_what_is_below() {
         let shop = satellite("shop.example.org");
-        for own in ["https://shop.example.org", "https://www.shop.example.org"] {
+        for own in
+            ["https://shop.example.org", "https://www.shop.example.org", "https://shop.example.org:8443"]
+        {
             assert!(owns(&shop, own), "{own}");
         }
         for other in [
@@ -69,7 +95,6 @@ mod tests {
             "https://example.org",
             "https://evilshop.example.org",
             "https://shop.example.org.evil.com",
-            "https://shop.example.org:8443",
             "https://",
             "",
         ] {
@@ -81,6 +106,29 @@ mod tests {
             (url(&shop), url(&local)),
             ("https://clerk.shop.example.org".into(), "http://clerk.sat.localhost:3000".into())
         );
+    }
+
+    #[test]
+    fn the_primary_domain_is_the_registrable_one_at_every_port() {
+        for (frontend_api, origin, is_own) in [
+            ("clerk.example.com", "https://example.com", true),
+            ("clerk.example.com", "https://app.example.com:8443", true),
+            ("clerk.one.example.com", "https://two.example.com", true),
+            ("auth.example.com:8443", "https://example.com", true),
+            ("clerk.me.vercel.app", "https://me.vercel.app", true),
+            ("clerk.me.vercel.app", "https://you.vercel.app", false),
+            ("clerk.shop.co.uk", "https://other.co.uk", false),
+            ("clerk.example.com", "http://example.com", false),
+            ("clerk.example.com", "https://evilexample.com", false),
+            ("clerk.example.com", "https://example.com.evil.com", false),
+            ("clerk.example.com", "null", false),
+            ("clerk.example.com", "", false),
+            ("127.0.0.1:3401", "https://127.0.0.1:8443", true),
+            ("127.0.0.1:3401", "https://1.127.0.0.1", false),
+            ("clerk.localhost", "https://localhost", false),
+        ] {
+            assert_eq!(is_primary(frontend_api, origin), is_own, "{frontend_api} {origin}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     let mut response = cx.bare(&view::environment(lens(site)))?;
     if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native {
         let token = dev_browsers::introduce(&cx, site, visitor.client.as_ref()).await?;
-        let cookie = cookies::for_app(cookies::DEV_BROWSER, &token, site.is_secure());
+        let cookie = cookies::for_app(cookies::DEV_BROWSER, &token, &site.base_url);
         add_cookie(response.headers_mut(), &cookie)?;
     }
     Ok(response)

@@ -1,3 +1,3 @@
-//! Handshakes: cookies on their way from the Frontend API to an app's backend, fetched once by a nonce.
+//! Handshakes: cookies on their way from the Frontend API to an app's backend, fetched by a nonce.
 
 pub mod store;

@@ -9,25 +9,43 @@ use latchkey_jose::seal::MasterKey;
 /// What directives are sealed for.
 const SEALED_FOR: &str = "handshake";
 
-/// Keeps directives until a backend fetches them.
+/// What a handshake leaves for a backend.
+pub struct Handshake<'a> {
+    /// By which it is fetched.
+    pub nonce: &'a str,
+    /// Complete `Set-Cookie` lines.
+    pub directives: &'a [String],
+    /// Whether it can be fetched once only.
+    pub is_good_once: bool,
+    /// Until when it can be fetched.
+    pub expire_at: Time,
+}
+
+/// Keeps directives for a backend.
 pub async fn insert(
     tx: &mut Tx,
     instance: &InstanceId,
-    nonce: &str,
-    directives: &[String],
-    expire_at: Time,
+    handshake: &Handshake<'_>,
     master: &MasterKey,
 ) -> Result<()> {
-    let plain = serde_json::to_vec(directives).map_err(Error::internal)?;
+    let plain = serde_json::to_vec(handshake.directives).map_err(Error::internal)?;
     let sealed = master.seal(SEALED_FOR, &plain).map_err(Error::internal)?;
-    let digest = sha256(nonce.as_bytes());
-    let sql = "INSERT INTO handshakes (instance_id, nonce_digest, directives_sealed, expire_at) VALUES ($1, $2, $3, $4)";
-    tx.run(&[sql], &[instance.into(), digest.as_slice().into(), sealed.into(), expire_at.into()]).await?;
+    let digest = sha256(handshake.nonce.as_bytes());
+    let sql = "INSERT INTO handshakes (instance_id, nonce_digest, directives_sealed, is_good_once, expire_at) \
+               VALUES ($1, $2, $3, $4, $5)";
+    let params = [
+        instance.into(),
+        digest.as_slice().into(),
+        sealed.into(),
+        handshake.is_good_once.into(),
+        handshake.expire_at.into(),
+    ];
+    tx.run(&[sql], &params).await?;
     Ok(())
 }
 
-/// Takes directives out, once.
-pub async fn take(
+/// Fetches directives. Of several who try at once, one gets those that are good once.
+pub async fn fetch(
     tx: &mut Tx,
     instance: &InstanceId,
     nonce: &str,
@@ -35,16 +53,16 @@ pub async fn take(
     master: &MasterKey,
 ) -> Result<Option<Vec<String>>> {
     let digest = sha256(nonce.as_bytes());
-    let sql = "DELETE FROM handshakes WHERE instance_id = $1 AND nonce_digest = $2 AND expire_at > $3 \
-               RETURNING directives_sealed";
+    let sql = "UPDATE handshakes SET expire_at = CASE WHEN is_good_once THEN 0 ELSE expire_at END \
+               WHERE instance_id = $1 AND nonce_digest = $2 AND expire_at > $3 RETURNING directives_sealed";
     let params = [instance.into(), digest.as_slice().into(), now.into()];
-    let taken = tx.all(&[sql], &params, |row: &Row<'_>| row.bytes(0)).await?;
-    let Some(sealed) = taken.into_iter().next() else { return Ok(None) };
+    let fetched = tx.all(&[sql], &params, |row: &Row<'_>| row.bytes(0)).await?;
+    let Some(sealed) = fetched.into_iter().next() else { return Ok(None) };
     let plain = master.open(SEALED_FOR, &sealed).map_err(Error::internal)?;
     Ok(Some(serde_json::from_slice(&plain).map_err(Error::internal)?))
 }
 
-/// Deletes up to `limit` handshakes nobody fetched. Says how many.
+/// Deletes up to `limit` handshakes that nobody can fetch any more. Says how many.
 pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
     let sql = "DELETE FROM handshakes WHERE (instance_id, nonce_digest) IN (SELECT instance_id, nonce_digest \
                FROM handshakes WHERE expire_at < $1 ORDER BY expire_at LIMIT $2)";

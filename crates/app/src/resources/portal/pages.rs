@@ -2,9 +2,10 @@
 
 use axum::Router;
 use axum::extract::FromRequestParts;
+use axum::http::header::HOST;
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
-use axum::http::{StatusCode, Uri};
+use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use latchkey_base::Result;
@@ -17,11 +18,11 @@ use super::model::{Page, Portal};
 use super::rules;
 use crate::AppState;
 use crate::cx::Cx;
-use crate::frontend::cookies;
 use crate::frontend::redirects::{self, Destination};
 use crate::frontend::reply::away;
-use crate::frontend::site::Site;
+use crate::frontend::site::{Site, portal_of};
 use crate::frontend::visitor::Visitor;
+use crate::frontend::{cookies, hosts};
 use crate::resources::clients::dev_browsers;
 use crate::resources::domains::rules as domains;
 
@@ -38,8 +39,9 @@ pub fn routes(router: Router<AppState>) -> Router<AppState> {
 }
 
 fn serving(page: Page) -> MethodRouter<AppState> {
-    get(move |cx: Cx, Guest(visitor): Guest, uri: Uri| async move {
-        match elsewhere(&cx, &visitor, &uri).await? {
+    get(move |cx: Cx, Guest(visitor): Guest, headers: HeaderMap, uri: Uri| async move {
+        let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+        match elsewhere(&cx, &visitor, &host.to_ascii_lowercase(), &uri).await? {
             Some(there) => Ok(away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?),
             None => show(&cx, &visitor.site, page),
         }
@@ -57,14 +59,15 @@ impl FromRequestParts<AppState> for Guest {
     }
 }
 
-/// Where a page is shown or answered instead. The pages of satellites are those of the primary domain. In
-/// development a satellite's backend sends browsers here to learn who is signed in, and they go back with the
-/// token of a developer's browser.
-async fn elsewhere(cx: &Cx, visitor: &Visitor, uri: &Uri) -> Result<Option<Destination>> {
+/// Where a page is shown or answered instead. The pages of satellites are those of the primary domain, and SDKs
+/// that are told no address of a sign-in page look for it at a host of its own. In development a satellite's
+/// backend sends browsers here to learn who is signed in, and they go back with the token of a developer's browser.
+async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<Option<Destination>> {
     let site = &*visitor.site;
-    if let Some(seat) = &site.seat {
+    let is_portal = portal_of(hosts::name(host)).as_deref() == Some(hosts::name(&site.frontend_api));
+    if site.seat.is_some() || is_portal {
         let rest = uri.path_and_query().map_or("/", PathAndQuery::as_str);
-        return Ok(Some(redirects::trusted(format!("{}{rest}", seat.primary_url))));
+        return Ok(Some(redirects::trusted(format!("{}{rest}", site.portal_url()))));
     }
     if !site.is_development() || site.settings.satellites.is_empty() {
         return Ok(None);
@@ -83,7 +86,7 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, uri: &Uri) -> Result<Option<Desti
 /// A hosted page as an answer.
 pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     let display = &site.settings.display;
-    let satellites = site.settings.satellites.iter().flat_map(domains::origins);
+    let satellites = site.settings.satellites.iter().flat_map(|satellite| domains::origins(&satellite.name));
     let others: Vec<String> = site.settings.allowed_origins.iter().cloned().chain(satellites).collect();
     let portal = Portal {
         publishable_key: site.publishable_key(),

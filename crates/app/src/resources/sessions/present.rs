@@ -20,11 +20,16 @@ pub struct Present {
 }
 
 impl Present {
-    /// The client and its sessions, for whoever shows its token at that place. Who signed that is not looked at.
-    pub fn proven(self, site: &Site, token: &str) -> Option<(Client, Vec<(Session, User)>)> {
-        let (id, secret) = token::read(token)?;
-        let is_proven = self.client.id == id && site.is_proof(&id, &self.token_digest, &secret);
-        is_proven.then_some((self.client, self.live))
+    /// Whether a token is the client's at that place. Who signed it is not looked at.
+    pub fn is_proven(&self, site: &Site, token: &str) -> bool {
+        token::read(token).is_some_and(|(id, secret)| {
+            self.client.id == id && site.is_proof(&id, &self.token_digest, &secret)
+        })
+    }
+
+    /// The client and its sessions.
+    pub fn into_parts(self) -> (Client, Vec<(Session, User)>) {
+        (self.client, self.live)
     }
 }
 

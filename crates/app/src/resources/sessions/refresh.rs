@@ -15,7 +15,7 @@ use super::renewals::{self, Renewal, Request};
 use super::{rules, store, view};
 use crate::auth::SecretKey;
 use crate::cx::Cx;
-use crate::frontend::cookies;
+use crate::frontend::cookies::{self, SESSION};
 use crate::keyring::public_keys;
 use crate::resources::users::activity;
 use crate::resources::users::model::User;
@@ -45,9 +45,8 @@ pub async fn refresh(
     match input.format.unwrap_or_default() {
         Format::Token => cx.reply(&view::token(&jwt)),
         Format::Cookie => {
-            let names = names(&issuer.publishable_key(&key), query.suffixed_cookies);
-            let is_secure = input.request_origin.starts_with("https://");
-            let lines = names.iter().map(|name| cookies::for_app(name, &jwt, is_secure));
+            let names = cookies::names(SESSION, &issuer.publishable_key(&key), query.suffixed_cookies);
+            let lines = names.iter().map(|name| cookies::for_app(name, &jwt, &input.request_origin));
             cx.reply(&view::cookies(lines.collect()))
         }
     }
@@ -86,13 +85,4 @@ async fn use_up(
         })
     });
     used.await
-}
-
-/// The names of the session cookie. Backends take the last one.
-fn names(publishable_key: &str, is_suffixed: bool) -> Vec<String> {
-    let plain = cookies::SESSION.to_owned();
-    match is_suffixed {
-        true => vec![plain, format!("{}_{}", cookies::SESSION, cookies::suffix(publishable_key))],
-        false => vec![plain],
-    }
 }

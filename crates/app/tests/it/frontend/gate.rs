@@ -47,9 +47,17 @@ async fn production_answers_the_applications_own_pages_only() {
     for (origin, status) in [
         (own.clone(), 200),
         (format!("https://app.{host}"), 200),
+        (format!("https://app.{host}:8443"), 200),
+        ("https://example.test:8443".to_owned(), 200),
+        ("https://sibling.example.test".to_owned(), 200),
         (format!("http://{host}"), 400),
-        (format!("https://evil{host}"), 400),
+        (format!("http://{host}:8443"), 400),
+        ("https://evilexample.test".to_owned(), 400),
         (format!("https://{host}.evil.com"), 400),
+        (format!("https://{host}:8443.evil.com"), 400),
+        (format!("https://evil.com:443.{host}"), 400),
+        (format!("https://evil.com@{host}"), 400),
+        (format!("https://evil.com/.{host}"), 400),
         ("https://evil.com".to_owned(), 400),
         ("null".to_owned(), 400),
     ] {

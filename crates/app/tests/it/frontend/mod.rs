@@ -2,6 +2,7 @@
 
 mod ahead;
 mod clients;
+mod cookies;
 mod failures;
 mod gate;
 mod handshake;

@@ -1,5 +1,6 @@
 //! The hosted pages, as far as that can be seen without a browser; `tests/browser` has one.
 
+use latchkey_app::resources::instances::store::save_frontend_api;
 use latchkey_testkit::{Tenant, TestServer};
 
 async fn page(t: &TestServer, tenant: &Tenant, path: &str) -> (String, String) {
@@ -40,6 +41,28 @@ async fn people_are_sent_to_the_application_only() {
     let (_, html) = page(&t, &t.tenant, "/sign-in").await;
     assert!(html.contains("\"http://localhost:*\""));
     let (_, html) = page(&t, &t.other, "/sign-in").await;
-    assert!(html.contains(&format!("\"https://*.{}\"", t.other.frontend_api)));
+    for origin in ["https://example.test", "https://*.example.test", "https://*.example.test:*"] {
+        assert!(html.contains(&format!("\"{origin}\"")), "{origin}");
+    }
     assert!(!html.contains("localhost"));
+}
+
+/// SDKs that are told no address of a sign-in page send people to `accounts.example.com` when the Frontend API is at
+/// `clerk.example.com`.
+#[tokio::test]
+async fn the_host_sdks_take_for_that_of_the_pages_leads_to_them() {
+    let t = TestServer::start().await;
+    let id = t.other.id.clone();
+    let moved = t
+        .db()
+        .write(move |tx| Box::pin(async move { save_frontend_api(tx, &id, "clerk.example.com").await }));
+    moved.await.unwrap();
+    let path = "/sign-in?redirect_url=https%3A%2F%2Fapp.example.com&__clerk_api_version=2026-05-12";
+    for host in ["accounts.example.com", "Accounts.Example.com:443"] {
+        let answer = t.browser_at_host(host).open(path).await;
+        let there = format!("https://clerk.example.com{path}");
+        assert_eq!((answer.status, answer.header("location")), (307, &*there), "{host}");
+    }
+    let elsewhere = t.browser_at_host("accounts.example.org").open(path).await;
+    assert_eq!(elsewhere.status, 200, "nobody's host is for the development instance");
 }
