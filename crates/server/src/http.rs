@@ -12,6 +12,7 @@ mod frames;
 mod http1;
 mod http2;
 mod patience;
+mod places;
 mod plain;
 mod request;
 mod stall;
@@ -32,6 +33,7 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
 use connection::{Face, Limits};
+use places::Places;
 use stop::Stops;
 pub(crate) use stop::{StopSignal, stop_signal};
 
@@ -76,8 +78,8 @@ impl Door {
             tracing::info!(%address, connections = limit, tls, "the {name} listens on {address}");
         }
         // A connection of HTTP/1.1 has one request at a time; as many have room in all those of HTTP/2 together.
-        let requests = Arc::new(Semaphore::new(limit));
-        let face = Arc::new(Face { router, tls, requests, limits: LIMITS });
+        let places = Places::new(limit);
+        let face = Arc::new(Face { router, tls, places: Arc::new(places), limits: LIMITS });
         Door { listener, face, slots: Arc::new(Semaphore::new(limit)) }
     }
 }

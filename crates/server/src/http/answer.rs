@@ -72,7 +72,7 @@ impl Buf for Piece {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
-        self.stream.moves();
+        self.stream.moves(count);
     }
 }
 

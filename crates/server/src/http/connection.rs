@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use axum::Router;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
 
+use super::places::Places;
 use super::stall::Unstalled;
 use super::stop::Stop;
 use super::{http1, http2, plain};
@@ -22,8 +22,8 @@ use crate::tls::HTTP2;
 pub(super) struct Face {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
-    /// Requests at once in all connections of HTTP/2 together.
-    pub(super) requests: Arc<Semaphore>,
+    /// Room for requests in all connections of HTTP/2 together.
+    pub(super) places: Arc<Places>,
     pub(super) limits: Limits,
 }
 

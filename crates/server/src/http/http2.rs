@@ -8,7 +8,6 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::pin::pin;
-use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -20,7 +19,6 @@ use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::sync::Semaphore;
 use tokio::time::{MissedTickBehavior, interval};
 use tower::Service;
 
@@ -29,6 +27,7 @@ use super::connection::{Ended, Face};
 use super::frames::Frames;
 use super::http1::HEAD_BYTES;
 use super::patience::Patient;
+use super::places::Places;
 use super::request;
 use super::stop::Stop;
 use super::streams::Streams;
@@ -54,8 +53,8 @@ where
 {
     let streams = Streams::new();
     let stream = Patient::new(stream, Frames::new(), face.limits.head);
-    let (router, requests, open) = (face.router.clone(), face.requests.clone(), streams.clone());
-    let service = service_fn(move |request| answer(router.clone(), &requests, &open, peer, request));
+    let (router, places, open) = (face.router.clone(), face.places.clone(), streams.clone());
+    let service = service_fn(move |request| answer(router.clone(), &places, &open, peer, request));
     let mut connection = pin!(builder().serve_connection(TokioIo::new(stream), service));
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -97,13 +96,13 @@ fn builder() -> http2::Builder<TokioExecutor> {
 /// Answers one request. Those that may not be looked at get a status and nothing else, as they do from hyper.
 fn answer(
     mut router: Router,
-    requests: &Arc<Semaphore>,
+    places: &Places,
     streams: &Streams,
     peer: SocketAddr,
     mut request: Request<Incoming>,
 ) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
-    let permit = requests.clone().try_acquire_owned();
-    let opened = permit.map(|permit| streams.open(permit)).map_err(|_| {
+    let place = places.take(streams.count());
+    let opened = place.map(|place| streams.open(place)).ok_or_else(|| {
         let mut refusal = refusal(StatusCode::SERVICE_UNAVAILABLE);
         refusal.headers_mut().insert(RETRY_AFTER, 1.into());
         refusal

@@ -16,6 +16,8 @@ use super::connection::Limits;
 /// How many times longer than a connection a single stream may stand still: others of the connection may have
 /// their turn before it, on a slow line for long.
 const TURNS: u32 = 10;
+/// The least a client must read of an answer, in bytes a second, once it has had that much time.
+const SLOWEST: u64 = 1024;
 
 /// The streams of a connection.
 #[derive(Clone)]
@@ -37,6 +39,18 @@ struct Waiting {
     pieces: usize,
     /// When it began to wait, or bytes of it left.
     since: Instant,
+    /// When the first piece of it began to wait.
+    began: Option<Instant>,
+    /// Bytes of it that left.
+    sent: u64,
+}
+
+impl Waiting {
+    /// Whether so little of the answer was read that its client only holds it.
+    fn is_held(&self, limits: &Limits) -> bool {
+        let allowed = limits.stall * TURNS + Duration::from_secs(self.sent / SLOWEST);
+        self.pieces > 0 && self.began.is_some_and(|began| began.elapsed() > allowed)
+    }
 }
 
 /// A request and its answer, until the last byte of it was sent or given up.
@@ -58,9 +72,14 @@ impl Streams {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
-        state.open.insert(number, Waiting { pieces: 0, since: Instant::now() });
+        state.open.insert(number, Waiting { pieces: 0, since: Instant::now(), began: None, sent: 0 });
         drop(state);
         Arc::new(Stream { streams: self.clone(), number, _permit: permit })
+    }
+
+    /// How many requests there are.
+    pub(super) fn count(&self) -> usize {
+        self.state().open.len()
     }
 
     /// How long there has been no request.
@@ -85,6 +104,9 @@ impl Streams {
                 return late("the client does not read its answer");
             }
         }
+        if state.open.values().any(|stream| stream.is_held(limits)) {
+            return late("the client reads its answer too slowly");
+        }
         let had_time = state.left.is_some_and(|left| left.max(state.idle_since).elapsed() > limits.farewell);
         if had_time && state.open.is_empty() {
             return late("the client does not leave");
@@ -100,18 +122,23 @@ impl Streams {
 impl Stream {
     /// A piece of the answer waits to be sent.
     pub(super) fn waits(&self) {
+        let now = Instant::now();
         self.change(|waiting| {
             if waiting.pieces == 0 {
-                waiting.since = Instant::now();
+                waiting.since = now;
             }
+            waiting.began.get_or_insert(now);
             waiting.pieces += 1;
         });
     }
 
     /// Bytes of it are sent.
-    pub(super) fn moves(&self) {
+    pub(super) fn moves(&self, bytes: usize) {
         let now = Instant::now();
-        self.change(|waiting| waiting.since = now);
+        self.change(|waiting| {
+            waiting.since = now;
+            waiting.sent = waiting.sent.saturating_add(u64::try_from(bytes).unwrap_or(u64::MAX));
+        });
         self.streams.state().moved = now;
     }
 

@@ -18,7 +18,7 @@ const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(20);
 const SLOW: Limits = Limits { handshake: LONG, head: LONG, stall: LONG, idle: LONG, farewell: LONG };
 /// Requests of HTTP/2 at once.
-const PLACES: usize = 150;
+const PLACES: usize = 300;
 /// More than the buffers of both ends of a connection take.
 const LARGE: usize = 32 * 1024 * 1024;
 
@@ -39,7 +39,7 @@ fn router() -> Router {
 }
 
 fn face(limits: Limits, tls: Option<TlsAcceptor>) -> Arc<Face> {
-    Arc::new(Face { router: router(), tls, requests: Arc::new(Semaphore::new(PLACES)), limits })
+    Arc::new(Face { router: router(), tls, places: Arc::new(Places::new(PLACES)), limits })
 }
 
 /// A connection to a server with these limits, and how the server's side of it ends.

@@ -38,6 +38,8 @@ pub(super) struct Fault {
     pub(super) part: Part,
     pub(super) what: String,
     pub(super) right: String,
+    /// Whether the files may be good, and the system could not read them just now.
+    pub(super) is_passing: bool,
 }
 
 impl fmt::Display for Fault {
@@ -175,11 +177,12 @@ fn unreadable(part: Part, path: &Path, error: &io::Error) -> Fault {
         }
         _ => "Name a file that exists.",
     };
-    fault(part, format!("{} cannot be read: {error}.", path.display()), right)
+    let is_passing = !matches!(error.kind(), io::ErrorKind::PermissionDenied | io::ErrorKind::NotFound);
+    Fault { is_passing, ..fault(part, format!("{} cannot be read: {error}.", path.display()), right) }
 }
 
 fn fault(part: Part, what: String, right: &str) -> Fault {
-    Fault { part, what, right: right.to_owned() }
+    Fault { part, what, right: right.to_owned(), is_passing: false }
 }
 
 #[cfg(test)]

@@ -86,9 +86,9 @@ impl Watch {
             let traces = traces(&watched.pair);
             let is_at_rest = traces == watched.seen;
             watched.seen = traces;
-            if is_at_rest && watched.seen != watched.read {
+            let is_new = is_at_rest && watched.seen != watched.read;
+            if is_new && take(self.name, &watched.pair, place, &self.shown, now) {
                 watched.read = watched.seen.clone();
-                take(self.name, &watched.pair, place, &self.shown, now);
             }
         }
     }
@@ -117,16 +117,20 @@ pub(super) async fn follow(mut watches: Vec<Watch>) {
     }
 }
 
-/// Shows what the files hold now, or goes on with what it was.
-fn take(name: &str, pair: &Pair, place: usize, shown: &Shown, now: Time) {
+/// Shows what the files hold now, or goes on with what it was. Whether they need not be read again as they are.
+fn take(name: &str, pair: &Pair, place: usize, shown: &Shown, now: Time) -> bool {
     let certificate = match Certificate::read(pair) {
         Ok(certificate) => certificate,
+        Err(fault) if fault.is_passing => {
+            tracing::warn!("the {name} keeps its present certificate for now: {fault}");
+            return false;
+        }
         Err(fault) => {
             tracing::error!(
                 "the {name} keeps its present certificate, because the new one cannot be used: {fault} The files are \
                  read again when they change."
             );
-            return;
+            return true;
         }
     };
     let described = certificate.described();
@@ -138,6 +142,7 @@ fn take(name: &str, pair: &Pair, place: usize, shown: &Shown, now: Time) {
         }
         _ => tracing::info!("the {name} has a new certificate for {described}"),
     }
+    true
 }
 
 fn warn_of(name: &str, certificate: &Certificate, now: Time) {

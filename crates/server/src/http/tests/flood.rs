@@ -29,13 +29,13 @@ async fn a_client_that_keeps_its_window_shut_is_cut_off() {
         let mut client = Client::new(window).await;
         client.ask(1).await.unwrap();
         client.next_of(HEADERS).await.unwrap();
-        assert_eq!(client.face.requests.available_permits(), PLACES - 1);
+        assert_eq!(client.face.places.free(), PLACES - 1);
         // Pings change nothing.
         client.send(PING, 0, 0, &[0; 8]).await.unwrap();
         let face = client.face.clone();
         assert!(client.refused().await.contains("does not read its answer"));
         assert!(began.elapsed() >= LIMITS.stall && began.elapsed() < LIMITS.stall * 2);
-        assert_eq!(face.requests.available_permits(), PLACES);
+        assert_eq!(face.places.free(), PLACES);
     }
 }
 
@@ -65,6 +65,19 @@ async fn a_client_that_opens_its_window_slowly_gets_its_whole_answer() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_reads_a_byte_now_and_then_is_cut_off() {
+    let began = Instant::now();
+    let mut client = Client::new(1).await;
+    client.send(HEADERS, END_STREAM | END_HEADERS, 1, &get_of("/large")).await.unwrap();
+    while client.next_of(DATA).await.is_some() {
+        tokio::time::advance(LIMITS.stall / 2).await;
+        let _ = client.send(WINDOW_UPDATE, 0, 1, &1_u32.to_be_bytes()).await;
+    }
+    assert!(client.refused().await.contains("reads its answer too slowly"));
+    assert!(began.elapsed() >= LIMITS.stall * 10 && began.elapsed() < LIMITS.stall * 12);
+}
+
+#[tokio::test(start_paused = true)]
 async fn idling_ends_with_a_goodbye_whether_or_not_it_is_heard() {
     let mut client = Client::new(65_535).await;
     client.ask(1).await.unwrap();
@@ -90,28 +103,38 @@ async fn more_streams_than_allowed_are_refused() {
     assert_eq!(refused.payload, 7_u32.to_be_bytes(), "REFUSED_STREAM: it was not looked at");
 }
 
+/// Asks so often that every request waits with its answer, and says how many of them got a place.
+async fn hold(client: &mut Client, requests: std::ops::Range<u32>) -> usize {
+    let mut held = 0;
+    for number in requests {
+        client.ask(number * 2 + 1).await.unwrap();
+        // Those without a place get 503 without a body.
+        held += usize::from(client.next_of(HEADERS).await.unwrap().flags & END_STREAM == 0);
+    }
+    held
+}
+
 #[tokio::test(start_paused = true)]
-async fn all_connections_together_have_as_many_requests_as_there_are_places() {
-    let mut first = Client::new(0).await;
-    for number in 0..100 {
-        first.ask(number * 2 + 1).await.unwrap();
-        first.next_of(HEADERS).await.unwrap();
+async fn where_room_is_scarce_a_connection_gets_little_of_it() {
+    let few = super::super::places::FEW;
+    let mut clients = vec![Client::new(0).await];
+    let face = clients[0].face.clone();
+    for _ in 0..3 {
+        let mut client = Client::silent(face.clone());
+        client.begin(0).await;
+        clients.push(client);
     }
-    let mut second = Client::silent(first.face.clone());
-    second.begin(0).await;
-    for number in 0..50 {
-        second.ask(number * 2 + 1).await.unwrap();
-        assert_eq!(second.next_of(HEADERS).await.unwrap().flags & END_STREAM, 0);
+    let mut held = Vec::new();
+    for client in &mut clients {
+        held.push(hold(client, 0..100).await);
     }
-    assert_eq!(first.face.requests.available_permits(), 0);
-    second.ask(101).await.unwrap();
-    let refused = second.next_of(HEADERS).await.unwrap();
-    assert_eq!(refused.flags & END_STREAM, END_STREAM, "503 without a body");
+    assert_eq!(held, [100, PLACES / 2 - 100, few, few]);
+    assert_eq!(face.places.free(), PLACES / 2 - 2 * few);
     // A client that goes away makes room.
+    let first = clients.remove(0);
     drop(first.pipe);
     let _ = first.server.await;
-    second.ask(103).await.unwrap();
-    assert_eq!(second.next_of(HEADERS).await.unwrap().flags & END_STREAM, 0);
+    assert!(hold(clients.last_mut().unwrap(), 100..150).await > few);
 }
 
 #[tokio::test(start_paused = true)]

@@ -38,7 +38,7 @@ async fn many_requests_at_once_are_answered_over_one_connection() {
         asked.spawn(async move { body(sender.send_request(get("https://a.example/")).await.unwrap()).await });
     }
     assert!(asked.join_all().await.iter().all(|answer| answer == "127.0.0.1:1"));
-    assert_eq!(server.face.requests.available_permits(), PLACES, "every place is given back");
+    assert_eq!(server.face.places.free(), PLACES, "every place is given back");
 }
 
 #[tokio::test]
