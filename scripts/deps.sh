@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what the tests need and is not there yet: a PostgreSQL server, Chromium, curl and Python's
-# venv module from Debian's packages, the npm packages of tests/sdk/js and tests/browser, and a Python
+# Installs what the tests need and is not there yet: a PostgreSQL server, Chromium, curl, openssl, certutil and
+# Python's venv module from Debian's packages, the npm packages of tests/sdk/js and tests/browser, and a Python
 # environment in .test/venv. Node, npm, Python 3 and Rust are expected to be there.
 #
 # Quick when nothing is missing: each part is stamped with the hash of its lock file.
@@ -19,6 +19,8 @@ version=$(bin=$(postgres_bin) && "$bin/postgres" --version | grep -oE '[0-9]+' |
 [[ $version -ge 15 ]] || packages+=(postgresql)
 [[ -n ${CHROMIUM:-} ]] || command -v chromium >/dev/null || packages+=(chromium)
 command -v curl >/dev/null || packages+=(curl)
+command -v openssl >/dev/null || packages+=(openssl)
+command -v certutil >/dev/null || packages+=(libnss3-tools)
 python3 -c 'import ensurepip, venv' 2>/dev/null || packages+=(python3-venv)
 
 if [[ ${#packages[@]} -gt 0 ]]; then

@@ -85,6 +85,9 @@ for engine in sqlite postgres; do
   step "browser, $engine" env LATCHKEY_SCRIPTS_DIR="$root/tests/browser/node_modules" \
     "${on_server[@]}" tests/browser/run.sh || true
 done
+# On SQLite alone: nothing of what browsers see of a production instance depends on the engine.
+step "browser on production, sqlite" env LATCHKEY_SCRIPTS_DIR="$root/tests/browser/node_modules" \
+  tests/browser/production/with-certificates.sh scripts/with-server.sh sqlite tests/browser/production/run.sh || true
 step "crash, sqlite" python3 tests/crash/crash.py sqlite || true
 step "crash of webhooks, sqlite" python3 tests/crash/webhooks.py sqlite || true
 # A cluster of its own, because the shared one is not durable.

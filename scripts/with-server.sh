@@ -8,6 +8,9 @@
 # debug build. Everything is stopped and deleted afterwards, also on INT and TERM; the exit code is
 # the command's, and the server's log is shown when that is not 0.
 #
+# With LATCHKEY_TLS_CERTIFICATE in the environment the server answers over TLS; CURL_CA_BUNDLE then names the
+# authority that curl trusts.
+#
 # The command finds the server's own LATCHKEY_* settings in its environment, and
 #   LATCHKEY_URL                where the server answers
 #   CLERK_SECRET_KEY, CLERK_PUBLISHABLE_KEY, LATCHKEY_INSTANCE_ID
@@ -68,7 +71,7 @@ export LATCHKEY_LISTEN="127.0.0.1:${ports[0]}"
 export LATCHKEY_FRONTEND_LISTEN="127.0.0.1:${ports[1]}"
 export LATCHKEY_DATA_DIR="$dir/data"
 export LATCHKEY_RATE_LIMITS=off
-export LATCHKEY_URL="http://$LATCHKEY_LISTEN"
+export LATCHKEY_URL="http${LATCHKEY_TLS_CERTIFICATE:+s}://$LATCHKEY_LISTEN"
 
 show_log() {
   say "--- the end of the server's log"

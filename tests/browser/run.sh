@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the test application and drives it, and the server's own pages, with a real Chromium. Run it
 # under scripts/with-server.sh; the pictures it takes are kept in output/. Arguments are test files.
+# What needs names and TLS of its own is in production/.
 set -euo pipefail
 cd "$(dirname "$0")"
 
@@ -15,4 +16,7 @@ export CHROMIUM
 
 rm -rf output
 ./node_modules/.bin/vite build app
+if [[ $# -eq 0 ]]; then
+  set -- *.test.js
+fi
 exec node --test --test-reporter=spec --test-concurrency=3 "$@"

@@ -45,7 +45,7 @@ const pages = {
 function App() {
   const Page = pages[window.location.pathname] ?? (() => <h1>No such page</h1>);
   return (
-    <ClerkProvider {...window.config} signInUrl="/sign-in" signUpUrl="/sign-up" afterSignOutUrl="/" telemetry={false}>
+    <ClerkProvider signInUrl="/sign-in" signUpUrl="/sign-up" afterSignOutUrl="/" telemetry={false} {...window.config}>
       <Page />
     </ClerkProvider>
   );

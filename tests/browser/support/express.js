@@ -7,12 +7,24 @@ import { applicationFile, listen } from './site.js';
 
 const escape = (text) => text.replace(/[&<>"]/g, (char) => `&#${char.charCodeAt(0)};`);
 
-export function serveExpress(options, props) {
+const page = (title, userId) =>
+  `<!doctype html><title>${title}</title><h1>${title}</h1><p id="who">${escape(userId ?? 'nobody')}</p>`;
+
+/** A handler: the middleware with its options, the props of the application, and where people sign in. */
+export function expressApplication(options, props, signInUrl = '/sign-in') {
   const app = express();
   app.use(clerkMiddleware({ apiUrl, ...options }));
   app.get('/who', (request, response) => {
+    response.send(page('Public', getAuth(request).userId));
+  });
+  app.get('/protected', (request, response) => {
     const { userId } = getAuth(request);
-    response.send(`<!doctype html><title>Who</title><h1>Backend</h1><p id="who">${escape(userId ?? 'nobody')}</p>`);
+    const here = `${request.protocol}://${request.get('host')}${request.originalUrl}`;
+    if (userId) {
+      response.send(page('Protected', userId));
+    } else {
+      response.redirect(`${signInUrl}?redirect_url=${encodeURIComponent(here)}`);
+    }
   });
   app.get('/api/who', (request, response) => {
     const { userId, sessionId } = getAuth(request);
@@ -22,5 +34,7 @@ export function serveExpress(options, props) {
     const { type, body } = await applicationFile(request.path, props);
     response.type(type).send(body);
   });
-  return listen(app);
+  return app;
 }
+
+export const serveExpress = (options, props) => listen(expressApplication(options, props));

@@ -26,13 +26,15 @@ export async function listen(handler) {
   return { url: `http://localhost:${server.address().port}`, close };
 }
 
-export const serveApplication = (props) =>
-  listen(async (request, response) => {
-    const { pathname } = new URL(request.url, 'http://localhost');
-    try {
-      const { type, body } = await applicationFile(pathname, props);
-      response.writeHead(200, { 'content-type': type }).end(body);
-    } catch {
-      response.writeHead(404).end();
-    }
-  });
+/** A handler that serves the application. */
+export const application = (props) => async (request, response) => {
+  const { pathname } = new URL(request.url, 'http://localhost');
+  try {
+    const { type, body } = await applicationFile(pathname, props);
+    response.writeHead(200, { 'content-type': type }).end(body);
+  } catch {
+    response.writeHead(404).end();
+  }
+};
+
+export const serveApplication = (props) => listen(application(props));

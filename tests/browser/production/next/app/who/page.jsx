@@ -1,0 +1,5 @@
+import { Who } from '../../who.jsx';
+
+export default function Page() {
+  return <Who title="Public" />;
+}
