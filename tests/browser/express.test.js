@@ -6,6 +6,7 @@ import { decodeJwt } from 'jose';
 
 import { browserTest } from './support/browser.js';
 import { isSignedIn, signIn } from './support/components.js';
+import { compareJar, site } from './support/cookies.js';
 import { serveExpress } from './support/express.js';
 import { newPerson } from './support/people.js';
 import { clerkProps, frontendUrl, publishableKey } from './support/server.js';
@@ -21,6 +22,10 @@ before(async () => {
 });
 after(() => Promise.all([direct.close(), proxied.close()]));
 
+const development = site({
+  kind: 'development', publishableKey, frontendApi: 'localhost', apps: ['localhost'], isSecure: false,
+});
+
 /** Opens a page of the backend: whom it saw, and how often it sent the browser to the Frontend API first. */
 async function open(page, url) {
   let handshakes = 0;
@@ -32,6 +37,7 @@ async function open(page, url) {
   page.off('request', count);
   assert.equal(response.status(), 200);
   assert.equal(page.url(), `${url}/who`, 'nothing of the handshake stays in the address');
+  await compareJar(page.context(), [development]);
   return { who: await page.locator('#who').textContent(), handshakes };
 }
 
@@ -47,6 +53,7 @@ browserTest('express: signed out, signed in', async ({ page }) => {
 
   await signIn(page, `${direct.url}/sign-in`, person);
   await isSignedIn(page, person.email);
+  await compareJar(page.context(), [development]);
   assert.deepEqual(await open(page, direct.url), { who: person.id, handshakes: 0 });
   const answer = await page.evaluate(async () => (await fetch('/api/who')).json());
   assert.equal(answer.userId, person.id);

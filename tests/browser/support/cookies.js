@@ -48,7 +48,7 @@ function rowOf(line) {
     domain: oneOf(domain, ['host only', 'Frontend API', 'registrable'], 'Domain'),
     path: oneOf(path, ['`/`', 'any'], 'Path'),
     lifetime: lifetimeOf(lifetime),
-    secure: oneOf(secure, ['on https', 'no'], 'Secure'),
+    secure: oneOf(secure, ['on https', 'if trusted', 'no'], 'Secure'),
     sameSite: oneOf(sameSite, ['Lax', 'Strict', 'None'], 'SameSite'),
     httpOnly: oneOf(httpOnly, ['yes', 'no'], 'HttpOnly') === 'yes',
   };
@@ -70,12 +70,13 @@ export const suffixOf = (publishableKey) =>
 
 /**
  * Hosts of one instance and of one kind, for comparisons: `kind`, `publishableKey`, `frontendApi` (the host browsers
- * ask), `registrable`, `apps` (hosts without ports).
+ * ask), `registrable` if there is one, `apps` (hosts without ports).
  */
 export const site = (values) => ({ isSecure: true, ...values, suffix: suffixOf(values.publishableKey) });
 
 function domainsOf(row, place) {
-  if (row.domain === 'registrable') return [`.${place.registrable}`];
+  // Where there is no registrable domain, no other host gets the cookie.
+  if (row.domain === 'registrable') return place.registrable ? [`.${place.registrable}`] : place.apps;
   if (row.domain === 'Frontend API') return [`.${place.frontendApi}`];
   if (row.setter === 'Frontend API') return [place.frontendApi];
   // The hosted pages have scripts too.
@@ -97,7 +98,8 @@ function misfits(cookie, row, place, now) {
   if (!domainsOf(row, place).includes(cookie.domain)) wrong.push('domain');
   if (row.path !== 'any' && cookie.path !== '/') wrong.push('path');
   if (!isAlive(row, cookie.expires, now)) wrong.push('lifetime');
-  if (cookie.secure !== (row.secure === 'on https' && place.isSecure)) wrong.push('secure');
+  const secure = { 'on https': place.isSecure, 'if trusted': true, no: false }[row.secure];
+  if (cookie.secure !== secure) wrong.push('secure');
   if (cookie.sameSite !== row.sameSite) wrong.push('sameSite');
   if (cookie.httpOnly !== row.httpOnly) wrong.push('httpOnly');
   return wrong;

@@ -39,8 +39,9 @@ const STREAM_WINDOW: u32 = 128 * 1024;
 const CONNECTION_WINDOW: u32 = 256 * 1024;
 /// How much of one answer is queued beyond what its client has room for.
 const SEND_BUFFER: usize = 64 * 1024;
-/// Streams reset by the client that nobody has looked at yet.
-const UNSEEN_RESETS: usize = 20;
+/// Streams reset by the client that nobody has looked at yet. On a busy machine those can be all that a browser has
+/// when its page is left; one more than that is no browser, and ends the connection with all requests in it.
+pub(super) const UNSEEN_RESETS: usize = STREAMS as usize;
 /// Streams the client made us reset by its errors.
 const ERRORS: usize = 100;
 /// How often a connection is looked at for what takes too long.

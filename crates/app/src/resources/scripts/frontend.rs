@@ -104,7 +104,10 @@ async fn send(mut file: File, length: u64, mut sender: Sender<Bytes, io::Error>)
             let outcome = file.by_ref().take(left.min(PIECE_BYTES as u64)).read_to_end(&mut piece);
             (file, outcome.map(|_| piece))
         };
-        let Ok((same_file, outcome)) = tokio::task::spawn_blocking(read).await else { return };
+        let (same_file, outcome) = match tokio::task::spawn_blocking(read).await {
+            Ok(read) => read,
+            Err(error) => return sender.abort(io::Error::other(error)),
+        };
         file = same_file;
         match outcome {
             Ok(piece) if piece.is_empty() => return sender.abort(io::ErrorKind::UnexpectedEof.into()),

@@ -46,7 +46,10 @@ fn row(line: &str) -> Row<'_> {
     else {
         panic!("not ten cells: {line}");
     };
-    assert!(["on https", "no"].contains(&secure) && ["Lax", "Strict"].contains(&same_site), "{line}");
+    assert!(
+        ["on https", "if trusted", "no"].contains(&secure) && ["Lax", "Strict"].contains(&same_site),
+        "{line}"
+    );
     let instances = match instances {
         "all" => vec!["development", "production", "proxied", "satellite"],
         some => some.split(", ").collect(),
