@@ -12,13 +12,12 @@ use latchkey_app::resources::handshakes::store::{self as handshakes, Handshake};
 use latchkey_app::resources::instances::{rules as instance_rules, store as instances};
 use latchkey_app::resources::sessions::rules::{self, Entry};
 use latchkey_app::resources::sessions::tokens::{self, Minting};
-use latchkey_app::resources::sessions::{activity, store};
+use latchkey_app::resources::sessions::{activity, renewals, store};
 use latchkey_app::resources::users::store as users;
 use latchkey_app::settings::Settings;
 use latchkey_base::Id;
 use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::time::Clock;
-use latchkey_jose::digest::sha256;
 use latchkey_web::version::Version;
 use serde_json::Map;
 
@@ -50,8 +49,6 @@ impl TestServer {
         let mut client = Client::new(&instance, now, &*rng);
         let secret = token::secret(&*rng);
         let digest = token::digest(&secret);
-        let refresh_token = format!("refresh of {user} at {}", now.ms());
-        let refresh_digest = hex(&sha256(refresh_token.as_bytes()));
         let opened = self.db().write(move |tx| {
             Box::pin(async move {
                 let user = users::find(tx, &instance, &id).await?.unwrap();
@@ -59,8 +56,7 @@ impl TestServer {
                 let entry = Entry { first_factor: true, ..Entry::default() };
                 let seen = activity::seen("Mozilla/5.0 (Macintosh) Firefox/140.0", "192.0.2.1", now, &*rng);
                 let settings = Settings::default();
-                let mut session = rules::begin(&user, &client.id, entry, seen, &settings, now, &*rng);
-                session.refresh_digest = Some(refresh_digest);
+                let session = rules::begin(&user, &client.id, entry, seen, &settings, now, &*rng);
                 store::insert(tx, &session).await?;
                 client.last_active_session = Some(session.id.clone());
                 clients::save(tx, &client, now).await?;
@@ -68,6 +64,7 @@ impl TestServer {
             })
         });
         let (client, session) = opened.await.unwrap();
+        let refresh_token = renewals::secret(&self.master, &session, APP_ORIGIN).expose().to_owned();
         SignedIn {
             client: client.id.to_string(),
             client_token: token::write(&self.signer(tenant).await, &client.id, &secret).unwrap(),

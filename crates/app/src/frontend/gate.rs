@@ -156,7 +156,11 @@ fn check_origin(site: &Site, headers: &HeaderMap) -> Result<()> {
     let origin = origin.to_str().unwrap_or_default();
     match site.is_development() || is_own(site, origin) {
         true => Ok(()),
-        false => Err(Error::new(Code::OriginInvalid)),
+        false => Err(Error::new(Code::OriginInvalid).saying(format!(
+            "This origin may not use the Frontend API of the instance: pages of https://{} and the hosts below it may, \
+             those of satellites, and those that the setting allowed_origins names.",
+            domains::primary(&site.frontend_api)
+        ))),
     }
 }
 

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use latchkey_base::text;
 
 use super::{Attribute, Settings, satellites};
+use crate::frontend::redirects;
 use crate::resources::users::model::Strategy;
 
 const MINUTE: i64 = 60;
@@ -186,8 +187,9 @@ impl Settings {
             faults.add("allowed_origins", format!("There may be at most {ORIGINS}."));
         }
         for origin in self.allowed_origins.iter().filter(|origin| !is_origin(origin)) {
-            let text =
-                format!("`{origin}` is not an origin: write https://host or https://host:port, no path.");
+            let text = format!(
+                "`{origin}` is not an origin as browsers write it: https://host or https://host:port in small letters, without a path and without the usual port."
+            );
             faults.add("allowed_origins", text);
         }
         let display = &self.display;
@@ -283,9 +285,10 @@ fn is_origin(text: &str) -> bool {
     let is_host =
         |host: &str| host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:".contains(&byte));
     let is_own = !scheme.is_empty() && is_scheme && !host.is_empty() && is_host(host);
-    (if is_on_the_web { is_url(text) } else { is_own })
-        && !host.contains(['/', '?', '#', '*'])
-        && text.to_lowercase() == text
+    match is_on_the_web {
+        true => is_url(text) && redirects::canonical(text).as_deref() == Some(text),
+        false => is_own && text.to_lowercase() == text,
+    }
 }
 
 /// Faults as they are found.
@@ -406,6 +409,8 @@ mod tests {
         for bad in [
             "https://app.example.com/",
             "https://App.example.com",
+            "https://app.example.com:443",
+            "http://app.example.com:80",
             "https://*.example.com",
             "chrome-extension://abc/popup.html",
             "javascript://%0aalert(1)",

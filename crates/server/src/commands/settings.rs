@@ -86,15 +86,16 @@ async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>
             if next != instance.settings {
                 store::save_settings(tx, &key, &next).await?;
             }
-            Ok(Ok((instance.settings, next)))
+            Ok(Ok((instance, next)))
         })
     });
-    let (before, after) = outcome.await?.map_err(|faults| refused(&faults))?;
-    let changed = edit::differences(&before, &after)?;
+    let (instance, after) = outcome.await?.map_err(|faults| refused(&faults))?;
+    let changed = edit::differences(&instance.settings, &after)?;
+    let whose = format!("{id} ({})", instance.environment.name());
     match changed.is_empty() {
-        true => show::note(&format!("nothing was changed: the settings of {id} are like that already")),
+        true => show::note(&format!("nothing was changed: the settings of {whose} are like that already")),
         false => {
-            show::note(&format!("the settings of {id} were changed"));
+            show::note(&format!("the settings of {whose} were changed"));
             show::result(&listed(&changed)?);
         }
     }

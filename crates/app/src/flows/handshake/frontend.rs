@@ -6,7 +6,6 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_base::kinds::SessionId;
 use latchkey_base::rng;
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::api::Api;
@@ -25,14 +24,14 @@ use crate::frontend::client::{self, mint};
 use crate::frontend::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
 use crate::frontend::redirects::{self, Destination};
 use crate::frontend::reply::add_cookie;
+use crate::frontend::site::Site;
 use crate::frontend::visitor::Visitor;
 use crate::keyring::Category;
 use crate::limits::HANDSHAKE_MS;
 use crate::resources::clients::dev_browsers;
+use crate::resources::domains::rules as domains;
 use crate::resources::handshakes::store::{self as handshakes, Handshake as Kept};
-use crate::resources::sessions::model::Session;
-use crate::resources::sessions::renewals::secret_digest;
-use crate::resources::sessions::store as sessions;
+use crate::resources::sessions::renewals;
 
 /// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
 const LEFT_OVER: [&str; 3] = [HANDSHAKE, HANDSHAKE_NONCE, "__clerk_help"];
@@ -93,7 +92,7 @@ async fn handshake(
     Query(query): Query<Handshake>,
 ) -> Result<Response, Failure> {
     let mut back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
-        .map_err(|_| Error::param(Code::InvalidHandshake, "redirect_url"))?
+        .map_err(|error| refused(&visitor.site, error.code()))?
         .without(&LEFT_OVER);
     if query.format.as_deref().is_some_and(|format| !FORMATS.contains(&format)) {
         return Err(Error::param(Code::InvalidHandshake, "format").into());
@@ -113,6 +112,20 @@ async fn handshake(
         _ => (HANDSHAKE, sign(&cx, &visitor, &lines).await?),
     };
     send_back(&cx, &visitor, &back, &carrier, (name, &value)).await
+}
+
+/// Why a browser is not sent back to where its app asks for.
+fn refused(site: &Site, code: Code) -> Error {
+    let error = Error::param(Code::InvalidHandshake, "redirect_url");
+    match code {
+        Code::RedirectUrlMismatch => error.saying(format!(
+            "`redirect_url` does not belong to the application, which has the pages of https://{} and the hosts below \
+             it, those of satellites, and those that the setting allowed_origins names. An app behind a proxy must be \
+             told that it is reached over https (X-Forwarded-Proto).",
+            domains::primary(&site.frontend_api)
+        )),
+        _ => error,
+    }
 }
 
 async fn send_back(
@@ -164,28 +177,9 @@ async fn cookies_for(
     // The token is for the app, so it names the app's origin.
     let at_app = Visitor { origin: Some(app.to_owned()), ..visitor.alone() };
     let token = mint(cx, &at_app, session, user, &signer)?;
-    let refresh = give_refresh(cx, visitor, session.id.clone()).await?;
+    let refresh = renewals::secret(&cx.app.master, session, app);
     let changed_at = scenery.client().updated_at;
-    Ok(lines(Some(&Presence { token: &token, refresh: &refresh, changed_at })))
-}
-
-/// Gives a session a new secret that lets a backend renew its tokens.
-async fn give_refresh(cx: &Cx, visitor: &Visitor, id: SessionId) -> Result<String> {
-    let secret = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-    let digest = secret_digest(&secret);
-    let instance = visitor.site.instance.clone();
-    let given = cx.write(move |tx| {
-        Box::pin(async move {
-            match sessions::lock(tx, &instance, &id).await? {
-                Some(session) => {
-                    sessions::save(tx, &Session { refresh_digest: Some(digest), ..session }).await
-                }
-                None => Ok(()),
-            }
-        })
-    });
-    given.await?;
-    Ok(secret)
+    Ok(lines(Some(&Presence { token: &token, refresh: refresh.expose(), changed_at })))
 }
 
 /// Keeps the directives for the backend. What stands in a URL, which is seen and copied, is good once; a cookie is

@@ -39,9 +39,6 @@ pub struct Session {
     /// The proving of factors anew that is under way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reverification: Option<Reverification>,
-    /// The secret that lets a backend renew tokens, by its digest in hex.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub refresh_digest: Option<String>,
     /// What was last seen of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub activity: Option<Activity>,

@@ -1,7 +1,6 @@
 //! Renewing the expired token of a session for a backend, so that the browser need not be sent around.
 
 use axum::response::Response;
-use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
 use latchkey_web::input::{Input, Path};
@@ -37,8 +36,9 @@ pub async fn refresh(
     let (session, user) = found(&mut tx, &key, &id).await?;
     let issuer = Issuer::of(&cx, &mut tx, &key).await?.named(&renewal.issuer, &key);
     drop(tx);
-    renewals::check_session(&session, &input.refresh_token, cx.now)?;
-    use_up(&cx, &key, &session, &input.refresh_token, renewal).await?;
+    let secret = renewals::secret(&cx.app.master, &session, &input.request_origin);
+    renewals::check_session(&session, &input.refresh_token, &secret, cx.now)?;
+    use_up(&cx, &key, &session, renewal).await?;
     activity::note(&cx, &user).await;
     let origin = Some(input.request_origin.as_str());
     let jwt = minted(&cx, &key, &session, &user, &issuer, origin, None)?;
@@ -62,22 +62,14 @@ async fn found(tx: &mut Tx, key: &SecretKey, id: &str) -> Result<(Session, User)
 
 /// Notes that the token was renewed, and that the session is in use: of several who try the same token at
 /// once, one gets through.
-async fn use_up(
-    cx: &Cx,
-    key: &SecretKey,
-    session: &Session,
-    secret: &Secret,
-    renewal: Renewal,
-) -> Result<()> {
-    let (act, id, secret) = (cx.act(key), session.id.clone(), secret.clone());
+async fn use_up(cx: &Cx, key: &SecretKey, session: &Session, renewal: Renewal) -> Result<()> {
+    let (act, id) = (cx.act(key), session.id.clone());
     let used = cx.write(move |tx| {
         Box::pin(async move {
             let act = &act;
             let held = store::lock(tx, &act.instance, &id).await?;
-            let over = || Error::new(Code::SessionRefreshInactiveSession);
-            let session = held.ok_or_else(over)?;
-            // A handshake may have given the session another secret meanwhile.
-            renewals::check_session(&session, &secret, act.now)?;
+            let live = held.filter(|session| session.is_live(act.now));
+            let session = live.ok_or_else(|| Error::new(Code::SessionRefreshInactiveSession))?;
             if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
                 return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
             }

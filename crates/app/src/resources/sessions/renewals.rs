@@ -1,11 +1,14 @@
 //! Which expired tokens a backend may have renewed. Every refusal has a code of its own, and tells the
 //! backend to send the browser through a handshake instead.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
-use latchkey_jose::digest::{constant_time_eq, hex, sha256};
+use latchkey_jose::digest::{constant_time_eq, hmac_sha256, sha256};
 use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt::{self, Verified};
+use latchkey_jose::seal::MasterKey;
 use serde_json::Value;
 
 use super::model::Session;
@@ -61,17 +64,23 @@ pub fn check(request: &Request<'_>, keys: &[Jwk], now: Time) -> Result<Renewal> 
     }
 }
 
-/// Checks the session: it must still count, and the backend must hold its secret.
-pub fn check_session(session: &Session, secret: &Secret, now: Time) -> Result<()> {
+/// Checks the session: it must still count, and the backend must show the secret its app has for it.
+pub fn check_session(session: &Session, shown: &Secret, expected: &Secret, now: Time) -> Result<()> {
     if !session.is_live(now) {
         return Err(refusal(Code::SessionRefreshInactiveSession));
     }
-    let digest = secret_digest(secret.expose());
-    let known = session.refresh_digest.as_deref().unwrap_or_default();
-    match constant_time_eq(known.as_bytes(), digest.as_bytes()) {
+    match constant_time_eq(expected.expose().as_bytes(), shown.expose().as_bytes()) {
         true => Ok(()),
         false => Err(refusal(Code::RefreshTokenNotFound)),
     }
+}
+
+/// The secret that lets the backend of the app at an origin renew tokens of a session. Every app has its own, and
+/// keeps it as long as the session lasts: a handshake for one takes nothing from another.
+pub fn secret(master: &MasterKey, session: &Session, origin: &str) -> Secret {
+    let key = master.derive(&format!("session refresh:{}", session.instance));
+    let made_from = [session.id.as_str().as_bytes(), &[0], origin.as_bytes()].concat();
+    Secret::new(URL_SAFE_NO_PAD.encode(hmac_sha256(&key, &made_from)))
 }
 
 fn text<'a>(verified: &'a Verified, claim: &str) -> Option<&'a str> {
@@ -84,11 +93,6 @@ fn number(verified: &Verified, claim: &str) -> Option<i64> {
 
 fn refusal(code: Code) -> Error {
     Error::new(code)
-}
-
-/// What a session keeps of the secret that lets a backend renew its tokens.
-pub fn secret_digest(secret: &str) -> String {
-    hex(&sha256(secret.as_bytes()))
 }
 
 #[cfg(test)]

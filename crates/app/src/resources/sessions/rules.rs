@@ -53,7 +53,6 @@ pub fn begin(
         first_factor_at: entry.first_factor.then_some(now),
         second_factor_at: entry.second_factor.then_some(now),
         reverification: None,
-        refresh_digest: None,
         activity: Some(activity),
         last_active_at: now,
         expire_at: now.plus_ms(lifetime_ms),

@@ -312,6 +312,35 @@ fn apply(jar: &mut BTreeMap<String, String>, lines: &[&str]) {
 }
 
 #[tokio::test]
+async fn each_app_of_a_session_renews_its_tokens_whatever_others_do() {
+    let t = production().await;
+    let mut browser = t.browser_at_host(HOST);
+    browser.origin = Some("https://www.shop.co.uk".to_owned());
+    let session = sign_in(&mut browser, "ann@example.com").await;
+    let refresh_name = format!("__refresh_{}", suffix_of(Environment::Production, &t.other));
+    let mut given = Vec::new();
+    for origin in ["https://www.shop.co.uk", "https://admin.shop.co.uk", "https://www.shop.co.uk"] {
+        let (_, directives) = fetched(&t, &t.other, &mut browser, &format!("{origin}/x")).await;
+        let lines = texts(&directives);
+        let [token, secret] = [value(&lines, "__session"), value(&lines, &refresh_name)].map(str::to_owned);
+        given.push((origin, token, secret));
+    }
+    assert_ne!(given[0].2, given[1].2);
+    t.clock.advance_ms(61_000);
+    let path = format!("/v1/sessions/{session}/refresh");
+    let refresh = async |origin: &str, token: &str, secret: &str| {
+        let body = json!({ "expired_token": token, "refresh_token": secret, "request_origin": origin });
+        t.call(Some(&t.other), "POST", &path, Some(body)).await
+    };
+    let stolen = refresh(given[0].0, &given[0].1, &given[1].2).await;
+    stolen.is_error(401, "refresh_token_not_found");
+    for (origin, token, secret) in &given {
+        let renewed = refresh(origin, token, secret).await.ok();
+        assert_eq!(super::claims(renewed["jwt"].as_str().unwrap())["azp"], json!(origin));
+    }
+}
+
+#[tokio::test]
 async fn nothing_of_a_handshake_is_left_in_production() {
     let t = production().await;
     let mut browser = t.browser_at_host(HOST);
