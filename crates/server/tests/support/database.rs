@@ -29,13 +29,17 @@ impl Drop for Database {
     }
 }
 
+/// On a thread of its own: a test that is asynchronous itself cannot wait for another runtime.
 fn run(cluster: &str, sql: &str) {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(async {
-        let (client, connection) = tokio_postgres::connect(cluster, tokio_postgres::NoTls).await.unwrap();
-        let driver = tokio::spawn(connection);
-        client.batch_execute(sql).await.unwrap();
-        drop(client);
-        driver.await.unwrap().unwrap();
-    });
+    let work = || {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (client, connection) = tokio_postgres::connect(cluster, tokio_postgres::NoTls).await.unwrap();
+            let driver = tokio::spawn(connection);
+            client.batch_execute(sql).await.unwrap();
+            drop(client);
+            driver.await.unwrap().unwrap();
+        });
+    };
+    std::thread::scope(|scope| scope.spawn(work).join().unwrap());
 }
