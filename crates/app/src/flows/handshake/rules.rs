@@ -7,7 +7,8 @@ use crate::frontend::site::Site;
 
 /// How what a handshake leaves gets to the app's backend.
 pub enum Carrier<'a> {
-    /// In the URL: development instances are on a site of their own. The backend takes it out with a redirect.
+    /// In the URL, where no cookie of ours reaches the app: development instances are on a site of their own, and
+    /// further origins may be on another domain.
     Url,
     /// In a cookie that the app's host gets too: in production no URL must tell who somebody is.
     Cookie(Scope<'a>),
