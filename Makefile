@@ -1,5 +1,5 @@
 # Every way into the project. `make help` lists them.
-.PHONY: help run test check bench contract
+.PHONY: help run test check bench contract docs deb
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -9,7 +9,7 @@ run: ## Build the server and start it on http://127.0.0.1:3400, with its data in
 	@cargo build --release --bin latchkey
 	@./target/release/latchkey serve
 
-test: ## Install what the tests need and run all of them on both engines
+test: ## Install what the tests need and run all of them, on both engines where it can matter
 	@scripts/test.sh
 
 check: ## Format, lints as errors, dependency policy
@@ -24,3 +24,14 @@ contract: ## Write the OpenAPI documents to contract/
 	@mkdir -p contract
 	cargo run --quiet --bin latchkey -- openapi > contract/backend.json
 	cargo run --quiet --bin latchkey -- openapi --frontend > contract/frontend.json
+
+docs: ## Write the pages of docs/ that are made from the code
+	@cargo build --quiet --bin latchkey
+	cargo run --quiet --bin latchkey -- docs settings > docs/SETTINGS.md
+	cargo run --quiet --bin latchkey -- docs frameworks > docs/FRAMEWORKS.md
+	@UPDATE_OPERATIONS=1 cargo test --quiet -p latchkey-app --test it unbuilt::lists_of
+	@UPDATE_OPERATIONS=1 cargo test --quiet -p latchkey-app --test it unbuilt::operations_page
+
+deb: ## Make the Debian package, with its systemd unit, in target/deb
+	@cargo build --release --bin latchkey
+	@packaging/deb.sh target/release/latchkey target/deb

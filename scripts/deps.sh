@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what the tests need and is not there yet: a PostgreSQL server, Chromium, curl, openssl, certutil and
-# Python's venv module from Debian's packages, the npm packages of tests/sdk/js and tests/browser, and a Python
-# environment in .test/venv. Node, npm, Python 3 and Rust are expected to be there.
+# Python's venv module from Debian's packages, the npm packages of tests/sdk/js, tests/browser and tests/apps, and a
+# Python environment in .test/venv. Node, npm, Python 3 and Rust are expected to be there.
 #
 # Quick when nothing is missing: each part is stamped with the hash of its lock file.
 set -euo pipefail
@@ -52,6 +52,7 @@ npm_packages() {
 }
 npm_packages tests/sdk/js .test/npm.stamp
 npm_packages tests/browser .test/npm-browser.stamp
+npm_packages tests/apps .test/npm-apps.stamp
 
 requirements=tests/sdk/py/requirements.txt
 if [[ ! -x .test/venv/bin/python ]] || ! is_current .test/venv.stamp $requirements; then

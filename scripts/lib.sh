@@ -1,7 +1,7 @@
 # Shared by the scripts here; source it, do not run it.
 #
-# A script that sources this gets INT and TERM turned into an orderly exit: the command started with
-# `run` is stopped with everything it started, then the script's own `cleanup` function is called.
+# A script that sources this gets INT and TERM turned into an orderly exit: the commands started with
+# `run` and `start` are stopped with everything they started, then the script's own `cleanup` function is called.
 # shellcheck shell=bash
 
 # shellcheck disable=SC2034  # Used by those who source this.
@@ -14,41 +14,60 @@ die() {
   exit 1
 }
 
-# Runs a command in a process group of its own and returns its exit code. Its own group, because a
+# Starts a command in a process group of its own and leaves its number in `started`. Its own group, because a
 # test runner that is stopped must not leave its workers behind.
-child=
-run() {
-  local code=0
+declare -A children=()
+start() {
   set -m
   "$@" </dev/null &
-  child=$!
+  started=$!
   set +m
-  wait "$child" || code=$?
-  child=
+  children[$started]=1
+}
+
+# Waits for a command that was started and returns its exit code.
+await() {
+  local code=0
+  wait "$1" || code=$?
+  unset "children[$1]"
   return "$code"
 }
 
+# Runs a command in a process group of its own and returns its exit code.
+run() {
+  start "$@"
+  await "$started"
+}
+
 on_exit() {
-  local code=$?
+  local code=$? child
   # Whoever ends a whole session sends more than one signal; none of them may keep us from cleaning up.
   trap '' INT TERM
   trap - EXIT
-  if [[ -n $child ]]; then
+  for child in "${!children[@]}"; do
     kill -TERM -- "-$child" 2>/dev/null || true
+  done
+  for child in "${!children[@]}"; do
     for _ in {1..150}; do
       kill -0 -- "-$child" 2>/dev/null || break
       sleep 0.2
     done
     kill -KILL -- "-$child" 2>/dev/null || true
     wait "$child" 2>/dev/null || true
-  fi
+  done
   cleanup
   exit "$code"
 }
 cleanup() { :; }
-trap on_exit EXIT
-trap 'exit 130' INT
-trap 'exit 143' TERM
+
+# Also for a function that was started: it is a process of its own, which inherits none of this.
+end_in_order() {
+  children=()
+  trap on_exit EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
+}
+end_in_order
 
 # The directory of the newest PostgreSQL server programs. Debian keeps them out of PATH.
 postgres_bin() {

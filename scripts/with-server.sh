@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a command against a server started for it.
 #
-#   scripts/with-server.sh sqlite|postgres COMMAND…
+#   scripts/with-server.sh [--trusted] sqlite|postgres COMMAND…
 #
 # The server gets free ports and an empty temporary data directory; on postgres an empty database in
 # the cluster of TEST_POSTGRES_URL (see with-postgres.sh). The binary is LATCHKEY_BIN, by default the
@@ -10,6 +10,9 @@
 #
 # With LATCHKEY_TLS_CERTIFICATE in the environment the server answers over TLS; CURL_CA_BUNDLE then names the
 # authority that curl trusts.
+#
+# With --trusted the Frontend API speaks HTTPS too, with certificates of a local authority (`latchkey trust`) that a
+# Chromium trusts whose HOME is CHROMIUM_HOME, and nobody else.
 #
 # The command finds the server's own LATCHKEY_* settings in its environment, and
 #   LATCHKEY_URL                where the server answers
@@ -20,9 +23,14 @@ set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "$0")/lib.sh"
 
+is_trusted=
+if [[ ${1:-} == --trusted ]]; then
+  is_trusted=yes
+  shift
+fi
 engine=${1:-}
 shift || true
-[[ $# -gt 0 ]] || die "usage: scripts/with-server.sh sqlite|postgres COMMAND…"
+[[ $# -gt 0 ]] || die "usage: scripts/with-server.sh [--trusted] sqlite|postgres COMMAND…"
 
 export LATCHKEY_BIN=${LATCHKEY_BIN:-${CARGO_TARGET_DIR:-$root/target}/debug/latchkey}
 [[ -x $LATCHKEY_BIN ]] || die "$LATCHKEY_BIN is missing; build it with cargo build, or set LATCHKEY_BIN."
@@ -73,6 +81,12 @@ export LATCHKEY_DATA_DIR="$dir/data"
 export LATCHKEY_RATE_LIMITS=off
 export LATCHKEY_URL="http${LATCHKEY_TLS_CERTIFICATE:+s}://$LATCHKEY_LISTEN"
 
+if [[ -n $is_trusted ]]; then
+  export CHROMIUM_HOME=$dir/home
+  mkdir "$CHROMIUM_HOME"
+  HOME=$CHROMIUM_HOME "$LATCHKEY_BIN" trust --skip-system >"$dir/trust.log" 2>&1 || die "$(cat "$dir/trust.log")"
+fi
+
 show_log() {
   say "--- the end of the server's log"
   tail -n 100 "$dir/log" >&2
@@ -99,6 +113,11 @@ CLERK_PUBLISHABLE_KEY=$(field "$development" publishable_key)
 LATCHKEY_INSTANCE_ID=$(field "$development" instance_id)
 production=$("$LATCHKEY_BIN" instances create --environment production --frontend-api clerk.example.com --json)
 LATCHKEY_OTHER_SECRET_KEY=$(field "$production" secret_key)
+# Off by default; the tests reach every operation.
+organizations='{"enabled": true, "domains": true, "domain_enrollment_modes": ["automatic_invitation", "automatic_suggestion"]}'
+for instance in "$LATCHKEY_INSTANCE_ID" "$(field "$production" instance_id)"; do
+  "$LATCHKEY_BIN" settings set --instance "$instance" "organizations=$organizations" >/dev/null
+done
 export CLERK_SECRET_KEY CLERK_PUBLISHABLE_KEY LATCHKEY_INSTANCE_ID LATCHKEY_OTHER_SECRET_KEY
 
 code=0

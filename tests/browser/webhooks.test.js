@@ -7,7 +7,7 @@ import { verifyWebhook } from '@clerk/backend/webhooks';
 import { browserTest } from './support/browser.js';
 import { press, sees } from './support/components.js';
 import { newPerson } from './support/people.js';
-import { apiUrl, secretKey } from './support/server.js';
+import { apiUrl, clerk, secretKey } from './support/server.js';
 import { listen } from './support/site.js';
 
 const call = async (method, path) => {
@@ -116,15 +116,16 @@ browserTest('webhooks page: the log shows what became of events, and sends them 
   const { page } = visit;
   const site = await receiver(t);
   await page.goto(await link());
-  await add(page, `${site.url}/log`, ['user.created']);
+  // No other test deletes users, so that the log has one delivery.
+  await add(page, `${site.url}/log`, ['user.deleted']);
   await inDialog(page, 'Add endpoint');
   await card(page, 'deliveries').getByText('No deliveries here yet.').waitFor();
-  await newPerson();
+  await clerk.users.deleteUser((await newPerson()).id);
   const row = card(page, 'deliveries').locator('details').first();
   await row.getByText('succeeded').waitFor();
   await row.locator('summary').click();
   await row.getByText('thank you').waitFor();
-  await row.getByText('"type": "user.created"').waitFor();
+  await row.getByText('"type": "user.deleted"').waitFor();
   await visit.picture('webhooks log');
   const before = site.got.length;
   await row.getByRole('button', { name: 'Send again' }).click();

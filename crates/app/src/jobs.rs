@@ -1,63 +1,36 @@
 //! Work outside of requests: sending events and messages, deleting what is old.
 
-pub mod deliver;
 pub mod expire;
-pub mod post;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use latchkey_base::rng::Rng;
-use latchkey_base::time::Clock;
 use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
-use latchkey_jose::seal::MasterKey;
-use latchkey_outbound::client::Client;
+use latchkey_kernel::group::Group;
+use latchkey_kernel::jobs::JobParts;
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
 
-use self::deliver::Courier;
-use self::post::Post;
-use crate::bell::Bell;
+use crate::events::courier::{self, Courier};
+use crate::messaging::post::{self, Post};
+use crate::{organizations, presence};
 
 /// How often old things are looked for. They are kept for weeks; an hour more does not matter.
 const EVERY: Duration = Duration::from_secs(3600);
 /// Rest between two batches, so that requests hardly notice.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// What the jobs are made of.
-#[derive(Clone)]
-pub struct Parts {
-    /// The database.
-    pub db: Db,
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    /// Randomness, for ids and pauses.
-    pub rng: Arc<dyn Rng>,
-    /// Opens what is sealed at rest.
-    pub master: Arc<MasterKey>,
-    /// Rings when there is something new.
-    pub bell: Bell,
-    /// Sends requests to addresses other people chose.
-    pub outbound: Client,
-    /// Counts what becomes of events and messages.
-    pub counts: Arc<Counts>,
-    /// How long an endpoint may take to answer.
-    pub answer_timeout: Duration,
-    /// Events sent to an endpoint in one go.
-    pub events_at_once: i64,
-}
-
 /// What became of events and messages since the server started.
-#[derive(Default)]
-pub struct Counts {
+#[derive(Clone, Default)]
+pub struct JobCounts {
     /// Of events, at endpoints.
-    pub deliveries: deliver::Counts,
+    pub deliveries: Arc<courier::DeliveryCounts>,
     /// Of messages to people.
-    pub messages: post::Counts,
+    pub messages: Arc<post::MessageCounts>,
 }
 
-impl Counts {
+impl JobCounts {
     /// Writes them for those who watch the server, with what is still to be sent.
     pub async fn render(&self, out: &mut String, tx: &mut Tx) -> Result<()> {
         self.deliveries.render(out, tx).await?;
@@ -86,9 +59,9 @@ impl Jobs {
     }
 }
 
-/// Starts all jobs. They end with the runtime, or when they are stopped.
-pub fn start(parts: &Parts) -> Result<Jobs> {
-    let post = Post::new(parts, None)?;
+/// Starts all jobs, those of the groups above with them. They end with the runtime, or when they are stopped.
+pub fn start(parts: &JobParts, counts: &JobCounts, upper: &[Group]) -> Result<Jobs> {
+    let post = Post::new(parts, counts.messages.clone(), None)?;
     let (db, clock) = (parts.db.clone(), parts.clock.clone());
     let cleaning = tokio::spawn(async move {
         let mut ticks = interval(EVERY);
@@ -100,9 +73,12 @@ pub fn start(parts: &Parts) -> Result<Jobs> {
             }
         }
     });
-    let courier = Courier::new(parts);
-    let sending = deliver::spawn(courier.clone());
-    Ok(Jobs { courier, sending, others: vec![cleaning, post::spawn(post)] })
+    let courier = Courier::new(parts, counts.deliveries.clone());
+    let sending = courier::spawn(courier.clone());
+    let groups = [&organizations::GROUP, &presence::GROUP].into_iter().chain(upper);
+    let of_groups = groups.flat_map(|group| (group.jobs)(parts)).map(tokio::spawn);
+    let others = [cleaning, post::spawn(post)].into_iter().chain(of_groups).collect();
+    Ok(Jobs { courier, sending, others })
 }
 
 /// Deletes once what is old, without rests.

@@ -1,36 +1,41 @@
 //! Puts the server together: the operations, what surrounds them, and the edge.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::CONTENT_TYPE;
+use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use axum::{Extension, Router};
-use latchkey_base::rng::Rng;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error};
+use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_kernel::auth::bearer;
+use latchkey_kernel::cx::{Trust, client_network};
+use latchkey_kernel::group::Group;
+use latchkey_kernel::limits::{DEFAULT_RATES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
+use latchkey_kernel::registry::Registry;
+use latchkey_kernel::{App, AppParts, AppState, Product};
 use latchkey_web::api::{Api, Operation};
+use latchkey_web::bodies::{BodyBudget, BodyShare};
 use latchkey_web::edge::Edge;
-use latchkey_web::openapi;
+use latchkey_web::openapi::{self, About};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::{Failure, body};
-use latchkey_web::shape::Shapes;
-use latchkey_web::throttle::Throttle;
 use serde_json::Value;
-use tokio::sync::Semaphore;
 use tower::ServiceExt;
 
-use crate::flows;
-use crate::frontend::gate;
-use crate::keyring::Keyring;
-use crate::limits::{FEED_WAITERS, INBOX_WAITERS};
-use crate::resources::{self, images, inbox, webhooks};
-use crate::settings::SettingsCache;
-use crate::slow::SlowPool;
-use crate::{App, AppState, Parts, reference};
+use crate::door::gate;
+use crate::flows::{self, pictures};
+use crate::jobs::JobCounts;
+use crate::messaging::{self, inbox};
+use crate::unbuilt::{self, Unbuilt};
+use crate::{events, organizations, people, presence, reference};
 
 /// Longest time for a request, from its head to its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -42,91 +47,166 @@ const FRONTEND_TITLE: &str = "Latchkey Frontend API";
 const FRONTEND_DESCRIPTION: &str = "What browsers and devices of people talk to. The instance is found by \
      the host, the person by cookies.";
 
+/// The groups of the reference of the Backend API, in the order of their reader.
+const REFERENCE: &[&str] = &[
+    "JWKS",
+    "JWT Templates",
+    "Redirect URLs",
+    "Email & SMS Templates",
+    "Miscellaneous",
+    "Clients",
+    "Sessions",
+    "Sign-in Tokens",
+    "Actor Tokens",
+    "Sign Ups",
+    "Testing Tokens",
+    "Users",
+    "Email Addresses",
+    "Phone Numbers",
+    "Invitations",
+    "Allow-list / Block-list",
+    "Waitlist Entries",
+    "Organizations",
+    "Organization Memberships",
+    "Organization Invitations",
+    "Organization Domains",
+    "Organization Roles",
+    "Organization Permissions",
+    "Role Sets",
+    "Admin Portal Link Tokens",
+    "Instance Settings",
+    "Domains",
+    "Proxy Checks",
+    "Beta Features",
+    "Webhooks",
+    "Webhook Endpoints",
+    "Events",
+    "Inbox",
+];
+
+/// The groups of this crate, lowest first. Crates above add theirs behind them.
+const GROUPS: &[Group] =
+    &[events::GROUP, messaging::GROUP, people::GROUP, organizations::GROUP, presence::GROUP, flows::GROUP];
+
 /// The two faces of the server.
 pub struct Routers {
     /// For backends, with secret keys.
     pub backend: Router,
     /// For browsers and devices.
     pub frontend: Router,
+    /// The metrics alone, for a listener of their own.
+    pub metrics: Router,
+    /// What both of them serve.
+    pub app: Arc<App>,
 }
 
-/// The whole server as routers.
-pub fn routers(parts: Parts) -> Routers {
-    let (backend, operations) = operations();
-    let (frontend, frontend_operations) = frontend_operations();
-    let document = openapi::document(&operations, TITLE, DESCRIPTION, &parts.api_url).to_string();
+/// The whole server as routers: the groups of this crate, and those above it.
+pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers {
+    let (backend, operations) = backend_api(upper).finish();
+    let (frontend, frontend_operations) = frontend_api(upper).finish();
     let (operations, frontend_operations) = (Arc::new(operations), Arc::new(frontend_operations));
-    let app = App {
-        db: parts.db,
-        clock: parts.clock,
-        rng: parts.rng.clone(),
-        master: parts.master,
-        api_url: parts.api_url.into(),
-        scripts_dir: parts.scripts_dir.clone(),
-        slow: SlowPool::new(parts.slow_slots),
-        pictures: SlowPool::new(1),
-        bell: parts.bell,
-        outbound: parts.outbound,
-        counts: parts.counts,
-        inbox_places: Semaphore::new(INBOX_WAITERS),
-        feed_places: Semaphore::new(FEED_WAITERS),
+    let (rng, scripts_dir) = (parts.rng.clone(), parts.scripts_dir.clone());
+    let product = Product {
         operations: operations.clone(),
         frontend_operations: frontend_operations.clone(),
-        frontend_url: parts.frontend_url,
-        frontend_api: parts.frontend_api,
-        keyring: Keyring::default(),
-        rate_limits: parts.rate_limits,
-        settings: SettingsCache::default(),
-        shapes: Arc::new(Shapes::default()),
-        throttle: Throttle::default(),
-        trusted_proxies: parts.trusted_proxies,
+        changes: groups(upper).flat_map(|group| group.changes).copied().collect(),
+        registry: Arc::new(registry(upper)),
+        document: OnceLock::new(),
     };
-    let state = AppState(Arc::new(app));
+    let state = AppState(Arc::new(App::new(parts, product)));
     let backend = backend
         .route("/dev/inbox", get(inbox::dev::page_or_list))
         .route("/readyz", get(ready))
-        .route("/metrics", get(metrics))
-        .route(
-            "/openapi.json",
-            get(move || async move { body(axum::http::StatusCode::OK, document.clone().into_bytes()) }),
-        )
+        .route("/openapi.json", get(written_document))
         .route("/reference", get(reference::page))
-        .route("/webhooks/portal", get(webhooks::page::show));
-    let backend = edged(surrounded(backend), operations, parts.rng.clone(), state.clone());
-    let gated = surrounded(resources::pages(frontend, parts.scripts_dir.clone()))
-        .layer(from_fn_with_state(state.clone(), gate::pass));
-    let frontend = as_browsers_write(edged(gated, frontend_operations, parts.rng, state));
-    Routers { backend, frontend }
+        .route("/webhooks/portal", get(events::webhooks::page::show));
+    let backend = surrounded(backend, unbuilt::read(unbuilt::BACKEND));
+    let backend = match operations.iter().any(|operation| gate::address_rate(operation).is_some()) {
+        true => backend.layer(from_fn_with_state(state.clone(), gate::count_addresses)),
+        false => backend,
+    };
+    let edge = Arc::new(Edge::new(operations, TIMEOUT, rng.clone()));
+    let watched = Router::new()
+        .route("/metrics", get(metrics))
+        .layer(Extension(counts.clone()))
+        // The edge whose requests they count.
+        .layer(Extension(edge.clone()));
+    let backend = match state.0.metrics.is_apart {
+        true => backend,
+        false => backend.merge(watched.clone()),
+    };
+    // One each, so that browsers cannot keep backends out.
+    let (bodies, frontend_bodies) = (body_budget(), body_budget());
+    let backend = edged(backend, edge, bodies.clone(), state.clone());
+    let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone()));
+    let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
+    let metrics = edged(watched, alone, bodies, state.clone());
+    let pages =
+        groups(upper).fold(flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
+    let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND));
+    let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass));
+    let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng));
+    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, state.clone()));
+    Routers { backend, frontend, metrics, app: state.0 }
 }
 
-/// What stands around the operations of either face.
-fn surrounded(router: Router<AppState>) -> Router<AppState> {
+/// All groups, lowest first.
+fn groups(upper: &[Group]) -> impl Iterator<Item = &Group> {
+    GROUPS.iter().chain(upper)
+}
+
+fn registry(upper: &[Group]) -> Registry {
+    let mut registry = Registry::default();
+    groups(upper).for_each(|group| (group.register)(&mut registry));
+    registry
+}
+
+/// What stands around the operations of either face, and the answers where none of them is meant.
+fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>) -> Router<AppState> {
+    let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
+    let refusing = |otherwise: Code| {
+        let unbuilt = unbuilt.clone();
+        move |method: Method, uri: Uri| {
+            std::future::ready(Failure(unbuilt::answer(&unbuilt, &method, &uri, otherwise)))
+        }
+    };
     router
-        .route("/images/default/{user_id}", get(images::public::drawn))
-        .route("/images/{instance_id}/{image_id}", get(images::public::uploaded))
+        .route("/images/avatar_placeholder/{owner_id}", get(pictures::drawn))
+        // Its former address, which applications may have kept.
+        .route("/images/default/{owner_id}", get(pictures::drawn))
+        .route("/images/{instance_id}/{image_id}", get(pictures::uploaded))
         .route("/healthz", get(|| async { "ok" }))
-        .method_not_allowed_fallback(wrong_method)
-        .fallback(wrong_path)
+        .method_not_allowed_fallback(refusing(Code::MethodNotAllowed))
+        .fallback(refusing(Code::RouteNotFound))
+}
+
+/// The memory for the bodies of one face.
+fn body_budget() -> Arc<BodyBudget> {
+    BodyBudget::new(SMALL_BODIES_BYTES, LARGE_BODIES_BYTES)
 }
 
 /// The edge around everything.
-fn edged(
-    router: Router<AppState>,
-    operations: Arc<Vec<Operation>>,
-    rng: Arc<dyn Rng>,
-    state: AppState,
-) -> Router {
-    let edge = Arc::new(Edge::new(operations, TIMEOUT, rng));
-    let guard = edge.clone();
+fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, state: AppState) -> Router {
+    let app = state.0.clone();
     router
-        .layer(from_fn(move |request: Request, next: Next| {
-            let guard = guard.clone();
-            async move { guard.handle(request, next).await }
+        .layer(from_fn(move |mut request: Request, next: Next| {
+            let (edge, app, bodies) = (edge.clone(), app.clone(), bodies.clone());
+            async move {
+                if !request.body().is_end_stream() {
+                    let share = body_share(&app, &bodies, &request);
+                    request.extensions_mut().insert(share);
+                }
+                edge.handle(request, next).await
+            }
         }))
         // Every body has a limit of its own (`web/input.rs`, `users/pictures.rs`).
         .layer(DefaultBodyLimit::disable())
-        .layer(Extension(edge))
         .with_state(state)
+}
+
+/// Room for the body of a request. Which tenant it is for is told when that is known.
+fn body_share(app: &App, bodies: &Arc<BodyBudget>, request: &Request) -> BodyShare {
+    bodies.share(client_network(request.headers(), request.extensions(), Trust::of(app, false)))
 }
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash
@@ -136,7 +216,7 @@ fn as_browsers_write(router: Router) -> Router {
         let router = router.clone();
         async move {
             if request.method() == Method::POST
-                && let Some(method) = meant(request.uri().query().unwrap_or_default())
+                && let Some(method) = overriding_method(request.uri().query().unwrap_or_default())
             {
                 *request.method_mut() = method;
             }
@@ -148,7 +228,7 @@ fn as_browsers_write(router: Router) -> Router {
     })
 }
 
-fn meant(query: &str) -> Option<Method> {
+fn overriding_method(query: &str) -> Option<Method> {
     let pairs = pairs(query).ok()?;
     let (_, method) = pairs.iter().find(|(key, _)| key == "_method")?;
     [Method::PATCH, Method::PUT, Method::DELETE].into_iter().find(|known| known.as_str() == method)
@@ -163,45 +243,78 @@ fn without_slash(uri: &Uri) -> Option<Uri> {
 }
 
 /// The OpenAPI document of the Backend API, without a running server.
-pub fn document(api_url: &str) -> Value {
-    let (_, operations) = operations();
-    openapi::document(&operations, TITLE, DESCRIPTION, api_url)
+pub fn document(api_url: &str, upper: &[Group]) -> Value {
+    openapi::document(&operations(upper), &about(api_url))
 }
 
 /// The OpenAPI document of the Frontend API, without a running server.
-pub fn frontend_document(frontend_url: &str) -> Value {
-    let (_, operations) = frontend_operations();
-    openapi::document(&operations, FRONTEND_TITLE, FRONTEND_DESCRIPTION, frontend_url)
+pub fn frontend_document(frontend_url: &str, upper: &[Group]) -> Value {
+    let about =
+        About { title: FRONTEND_TITLE, description: FRONTEND_DESCRIPTION, server: frontend_url, groups: &[] };
+    openapi::document(&frontend_operations(upper), &about)
 }
 
-fn operations() -> (Router<AppState>, Vec<Operation>) {
-    let mut api = Api::new("/v1");
-    resources::routes(&mut api);
-    api.finish()
+fn about(api_url: &str) -> About<'_> {
+    About { title: TITLE, description: DESCRIPTION, server: api_url, groups: REFERENCE }
 }
 
-fn frontend_operations() -> (Router<AppState>, Vec<Operation>) {
-    let mut api = Api::new("");
-    resources::frontend_routes(&mut api);
-    flows::frontend_routes(&mut api);
-    api.finish()
+/// Every operation of the Backend API.
+pub fn operations(upper: &[Group]) -> Vec<Operation> {
+    backend_api(upper).finish().1
+}
+
+/// Every operation of the Frontend API.
+pub fn frontend_operations(upper: &[Group]) -> Vec<Operation> {
+    frontend_api(upper).finish().1
+}
+
+fn backend_api(upper: &[Group]) -> Api<AppState> {
+    let mut api = Api::new("/v1", DEFAULT_RATES);
+    groups(upper).for_each(|group| (group.backend)(&mut api));
+    api
+}
+
+fn frontend_api(upper: &[Group]) -> Api<AppState> {
+    let mut api = Api::new("", DEFAULT_RATES);
+    groups(upper).for_each(|group| (group.frontend)(&mut api));
+    api
+}
+
+/// Written when it is first asked for, which most servers never are.
+async fn written_document(State(AppState(app)): State<AppState>) -> Response {
+    let write = || openapi::document(&app.product.operations, &about(&app.api_url)).to_string();
+    body(axum::http::StatusCode::OK, app.product.document.get_or_init(write).clone().into_bytes())
 }
 
 async fn ready(State(AppState(app)): State<AppState>) -> Result<&'static str, Failure> {
-    let mut tx = app.db.read().await?;
-    tx.maybe(&["SELECT id FROM instances LIMIT 1"], &[], |_| Ok(())).await?;
+    app.db.check_writes().await?;
     Ok("ready")
 }
 
 async fn metrics(
     State(AppState(app)): State<AppState>,
+    parts: Parts,
     Extension(edge): Extension<Arc<Edge>>,
+    Extension(counts): Extension<JobCounts>,
 ) -> Result<Response, Failure> {
+    if let Some(token) = &app.metrics.token {
+        check_token(token, &parts)?;
+    }
     let mut text = edge.metrics();
-    app.counts.render(&mut text, &mut app.db.read().await?).await?;
+    counts.render(&mut text, &mut app.db.read().await?).await?;
     let mut response = text.into_response();
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; version=0.0.4"));
     Ok(response)
+}
+
+/// Digests are compared, so that neither the time nor the length tells anything.
+fn check_token(token: &Secret, parts: &Parts) -> Result<(), Error> {
+    let refused = |error: Error| error.saying("Send the header `Authorization: Bearer <metrics_token>`.");
+    let shown = bearer(parts).map_err(refused)?;
+    match constant_time_eq(&sha256(shown.as_bytes()), &sha256(token.expose().as_bytes())) {
+        true => Ok(()),
+        false => Err(refused(Error::new(Code::CouldNotAuthenticateRequest))),
+    }
 }
 
 async fn wrong_path() -> Failure {

@@ -198,6 +198,7 @@ catalogue! {
     EventsGone = 410 "events_gone" "Events after this number have been deleted already. Begin again without `after`, and read what you keep anew.";
     InfiniteRedirectLoop = 500 "infinite_redirect_loop" "The browser was sent here several times in a few seconds. Check the keys and addresses of the application.";
     Internal = 500 "internal_clerk_error" "Something went wrong on the server.";
+    LatchkeyNotImplemented = 404 "latchkey_not_implemented" "Latchkey does not have this operation yet.";
     MalformedPublishableKey = 400 "malformed_publishable_key" "No instance has this publishable key or Frontend API.";
     MalformedRequestParameters = 400 "malformed_request_parameters" "The query string cannot be read.";
     MethodNotAllowed = 405 "method_not_allowed" "This path does not answer to that method. The header `Allow` names those it answers to.";
@@ -212,10 +213,21 @@ catalogue! {
     TooManyRequests = 429 "too_many_requests" "Too many requests.";
     UnsupportedContentType = 415 "unsupported_content_type" "This Content-Type is not accepted here.";
 
+    BreaksInstanceInvariant = 400 "breaks_instance_invariant" "This does not go with other settings of the instance.";
+    DomainUpdateForbidden = 400 "domain_update_forbidden" "Domains of development instances cannot be changed like this.";
+    FeatureNotImplemented = 403 "feature_not_implemented" "Latchkey does not have this feature yet.";
+    InvalidProxyConfiguration = 422 "invalid_proxy_configuration" "The proxy does not work.";
+    OperationNotAllowedOnPrimaryDomain = 403 "operation_not_allowed_on_primary_domain" "This cannot be done to the primary domain.";
+    PrimaryDomainAlreadyExists = 422 "primary_domain_already_exists" "The instance has a primary domain already.";
+    UnsupportedCountryCode = 403 "unsupported_country_code" "Phone numbers of this country are not supported.";
+
     // Parameters.
+    DuplicateRecord = 400 "duplicate_record" "This exists already.";
     FormAlreadyExists = 422 "form_already_exists" "This is already taken.";
     FormConditionalParamDisallowed = 422 "form_conditional_param_disallowed" "This parameter does not go with another one.";
     FormConditionalParamMissing = 422 "form_conditional_param_missing" "This parameter needs another one.";
+    FormInvalidOrigin = 422 "form_invalid_origin" "This is not an origin.";
+    SignUpModeRestrictedInvalidValue = 422 "sign_up_mode_restricted_invalid_value" "This does not go with the sign-up mode.";
     FormDataMissing = 422 "form_data_missing" "The user lacks data that this instance requires.";
     FormDisallowFutureDate = 422 "form_disallow_future_date" "This date lies in the future.";
     FormIdentifierExists = 422 "form_identifier_exists" "This is already taken.";
@@ -290,6 +302,7 @@ catalogue! {
     IdentificationUpdateSecondFactorUnverified = 400 "identification_update_second_factor_unverified" "Only a verified phone number can be a second factor.";
     ImageFileMissing = 400 "form_param_missing" "The form has no part named `file`.";
     ImageNotFound = 404 "image_not_found" "There is no such image.";
+    ImageTooManyPixels = 400 "image_too_many_pixels" "The image has too many pixels. Make it smaller and upload it again.";
     ImageTooLarge = 413 "image_too_large" "The image is larger than 10 MB.";
     LastRequiredIdentificationDeletionFailed = 400 "last_required_identification_deletion_failed" "This is the user's last identification of a kind the instance requires.";
     OauthTokenProviderNotEnabled = 404 "oauth_token_provider_not_enabled" "This provider is not enabled for the instance.";
@@ -303,6 +316,7 @@ catalogue! {
     ActorTokenRevoked = 400 "actor_token_revoked_code" "This actor token was revoked.";
     ActorTokenSubjectNotFound = 404 "actor_token_subject_not_found" "The user of this actor token no longer exists.";
     CookieInvalid = 400 "cookie_invalid" "This client token is not valid.";
+    CrossSiteRequestForbidden = 403 "cross_site_request_forbidden" "A page of another site asked for this. Open the address in the browser yourself.";
     DevBrowserUnauthenticated = 401 "dev_browser_unauthenticated" "This development browser is not known.";
     ExpiredSessionTokenInvalid = 401 "expired_session_token_invalid" "The expired token is not a session token of this instance.";
     ExpiredSessionTokenMissingAzp = 401 "expired_session_token_missing_azp" "The expired token has no `azp` claim.";
@@ -315,9 +329,9 @@ catalogue! {
     MultipleAuthorizationHeaderValuesForbidden = 400 "multiple_authorization_header_values_forbidden" "Send one Authorization header.";
     MultipleOriginHeaderValuesForbidden = 400 "multiple_origin_header_values_forbidden" "Send one Origin header.";
     OperationNotAllowedOnSatelliteDomain = 403 "operation_not_allowed_on_satellite_domain" "This happens on the primary domain of the application only.";
-    OrganizationNotFoundOrUnauthorized = 404 "organization_not_found_or_unauthorized" "There is no such organization, or you are not a member of it.";
     OriginAuthorizationHeadersConflict = 400 "origin_authorization_headers_conflict" "A request has either an Origin header, as browsers send it, or an Authorization header, as native clients do.";
     OriginInvalid = 400 "origin_invalid" "This origin may not use the Frontend API of the instance.";
+    OriginMissing = 400 "origin_missing" "This needs the header `Origin`, as browsers send it.";
     ProxyRequestInvalidSecretKey = 401 "proxy_request_invalid_secret_key" "The proxy's secret key is not valid.";
     ProxyRequestMissingSecretKey = 400 "proxy_request_missing_secret_key" "A proxied request needs the header `Clerk-Secret-Key`.";
     RefreshRequestOriginAzpMismatch = 401 "refresh_request_origin_azp_mismatch" "The token was made for another origin.";
@@ -362,7 +376,7 @@ catalogue! {
     InvalidRedirectUrl = 422 "invalid_redirect_url" "`redirect_url` is not a URL.";
     LegalNotAccepted = 422 "legal_not_accepted" "The terms must be accepted.";
     NoSecondFactors = 400 "no_second_factors" "There is no second factor to prove.";
-    NotAllowedAccess = 403 "not_allowed_access" "You may not sign up here.";
+    NotAllowedAccess = 403 "not_allowed_access" "Access is not allowed.";
     PasswordRequired = 400 "password_required" "A password is needed.";
     RedirectUrlMismatch = 422 "redirect_url_not_associated_with_instance" "`redirect_url` does not belong to the application.";
     SecondFactorDeletionNotAllowed = 400 "second_factor_deletion_not_allowed" "A second factor is required.";
@@ -386,6 +400,65 @@ catalogue! {
     VerificationMissing = 400 "verification_missing" "Ask for a code or a link first.";
     VerificationNotSent = 400 "verification_not_sent" "Nothing was sent yet.";
     VerificationStrategyInvalid = 400 "verification_strategy_invalid" "This cannot be verified that way.";
+
+    // Who may enter.
+    InvitationAccountExists = 400 "invitation_account_exists" "There is an account with this address. Sign in to follow the invitation.";
+    InvitationAccountNotExists = 400 "invitation_account_not_exists" "There is no account with this address. Sign up to follow the invitation.";
+    InvitationAlreadyAccepted = 400 "invitation_already_accepted" "The invitation was accepted already.";
+    InvitationAlreadyRevoked = 400 "invitation_already_revoked" "The invitation was revoked already.";
+    RevokedInvitation = 400 "revoked_invitation" "The invitation was revoked. Ask for a new one.";
+    WaitlistEntryAlreadyCompleted = 409 "waitlist_entry_already_completed" "Whoever waited here has signed up already.";
+    WaitlistEntryAlreadyInvited = 409 "waitlist_entry_already_invited" "Whoever waits here was invited already.";
+    WaitlistEntryAlreadyRejected = 409 "waitlist_entry_already_rejected" "Whoever waits here was rejected.";
+    WaitlistNotAcceptingEntries = 403 "waitlist_not_accepting_entries" "There is no waitlist here that one could join.";
+
+    // Organizations.
+    AlreadyAMemberInOrganization = 400 "already_a_member_in_organization" "The user is a member of the organization already.";
+    CannotDeleteInitialRoleSet = 403 "cannot_delete_initial_role_set" "New organizations get this role set, so it cannot be replaced.";
+    InvitationsNotSupported = 400 "invitations_not_supported" "People can only be invited where the instance uses e-mail addresses.";
+    MissingOrganizationPermission = 403 "missing_organization_permission" "Your role in the organization does not allow this.";
+    PersonalAccountsNotAllowed = 422 "personal_accounts_not_allowed" "Everybody works for an organization here, so you cannot leave your last one.";
+    NotAMemberInOrganization = 403 "not_a_member_in_organization" "The user is not a member of the organization.";
+    OrgCreationLimitExceeded = 403 "org_creation_limit_exceeded" "You have created as many organizations as you may.";
+    OrganizationAdminDeleteNotEnabled = 403 "organization_admin_delete_not_enabled" "Members may not delete this organization.";
+    OrganizationCreatorNotFound = 400 "organization_creator_not_found" "There is no user with the id given as creator.";
+    OrganizationDomainAlreadyExists = 422 "organization_domain_already_exists" "Another organization has this domain.";
+    OrganizationDomainAlreadyExistsSameOrganization = 422 "organization_domain_already_exists_same_organization" "The organization has this domain already.";
+    OrganizationDomainBlocked = 422 "organization_domain_blocked" "This domain cannot be used.";
+    OrganizationDomainCommon = 422 "organization_domain_common" "This is a domain of a public mail provider.";
+    OrganizationDomainEnrollmentModeNotEnabled = 403 "organization_domain_enrollment_mode_not_enabled" "The instance does not allow this way to join by a domain.";
+    OrganizationDomainMismatch = 422 "organization_domain_mismatch" "The address is not one of this domain.";
+    OrganizationDomainQuotaExceeded = 403 "organization_domain_quota_exceeded" "The organization has as many domains as it may.";
+    OrganizationDomainsNotEnabled = 403 "organization_domains_not_enabled" "Domains of organizations are not enabled for this instance.";
+    OrganizationInstanceRoleSetsQuotaExceeded = 403 "organization_instance_role_sets_quota_exceeded" "The instance has as many role sets as it may.";
+    OrganizationInstanceRolesQuotaExceeded = 403 "organization_instance_roles_quota_exceeded" "The instance has as many roles as it may.";
+    OrganizationInvitationAlreadyAccepted = 400 "organization_invitation_already_accepted" "The invitation was accepted already.";
+    OrganizationInvitationIdentificationAlreadyExists = 400 "organization_invitation_identification_already_exists" "There is an account with this address. Sign in to follow the invitation.";
+    OrganizationInvitationIdentificationNotExist = 400 "organization_invitation_identification_not_exist" "There is no account with this address. Sign up to follow the invitation.";
+    OrganizationInvitationNotFound = 404 "organization_invitation_not_found" "There is no such invitation.";
+    OrganizationInvitationNotPending = 404 "organization_invitation_not_pending" "Only an invitation that is pending can be revoked.";
+    OrganizationInvitationNotUnique = 400 "organization_invitation_not_unique" "There is a pending invitation for this address already.";
+    OrganizationInvitationRevoked = 400 "organization_invitation_revoked_code" "The invitation was revoked.";
+    OrganizationInvitationToDeletedOrganization = 400 "organization_invitation_to_deleted_organization" "The organization was deleted.";
+    OrganizationMembershipQuotaExceeded = 403 "organization_membership_quota_exceeded" "The organization has as many members and pending invitations as it may.";
+    OrganizationMinimumPermissionsNeeded = 400 "organization_minimum_permissions_needed" "An organization needs a member who may manage it.";
+    OrganizationMissingCreatorRolePermissions = 422 "organization_missing_creator_role_permissions" "The role of creators must allow to manage members and to delete the organization.";
+    OrganizationNotEnabledInInstance = 403 "organization_not_enabled_in_instance" "Organizations are not enabled for this instance.";
+    OrganizationNotFoundOrUnauthorized = 404 "organization_not_found_or_unauthorized" "There is no such organization, or you are not a member of it.";
+    OrganizationRoleAssignedMembers = 422 "organization_role_assigned_members" "Members have this role.";
+    OrganizationRoleDefaultCreatorRole = 422 "organization_role_default_creator_role" "Creators of organizations get this role.";
+    OrganizationRoleDomainDefaultRole = 422 "organization_role_domain_default_role" "New members get this role.";
+    OrganizationRoleExistsInInvitations = 422 "organization_role_exists_in_invitations" "Pending invitations name this role.";
+    OrganizationRolePermissionAssociationExists = 409 "organization_role_permission_association_exists" "The role has this permission already.";
+    OrganizationRolePermissionAssociationNotFound = 404 "organization_role_permission_association_not_found" "The role does not have this permission.";
+    OrganizationRoleSetReassignmentMappingsInvalid = 422 "organization_role_set_reassignment_mappings_invalid" "A role is to be replaced by one that the other role set does not have.";
+    OrganizationRoleSetReassignmentMappingsMissing = 422 "organization_role_set_reassignment_mappings_missing" "Every role that members have needs one that takes its place.";
+    OrganizationSlugsDisabled = 403 "organization_slugs_disabled" "Slugs of organizations are not enabled for this instance.";
+    OrganizationSuggestionAlreadyAccepted = 400 "organization_suggestion_already_accepted" "You have asked to join this organization already.";
+    OrganizationSystemPermissionNotModifiable = 403 "organization_system_permission_not_modifiable" "Permissions that begin with `org:sys_` cannot be changed.";
+    QuotaExceeded = 403 "quota_exceeded" "There are as many of these as there may be.";
+    RoleMigrationInProgress = 409 "role_migration_in_progress" "Members are being moved to other roles; try again in a moment.";
+    UserCreateOrganizationNotEnabled = 403 "user_create_organization_not_enabled" "You may not create organizations.";
 }
 
 #[cfg(test)]

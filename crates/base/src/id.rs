@@ -50,6 +50,22 @@ impl<K> Id<K> {
         Id(String::new(), PhantomData)
     }
 
+    /// When it was made, to the second.
+    pub fn made_at(&self) -> Time {
+        let digits = self.0.rsplit('_').next().unwrap_or_default();
+        // 160 bits as five words, as in `ksuid`; the seconds are the first of them.
+        let mut words = [0u32; 5];
+        for digit in digits.bytes() {
+            let mut carry = DIGITS.iter().position(|&known| known == digit).unwrap_or_default() as u64;
+            for word in words.iter_mut().rev() {
+                let value = u64::from(*word) * 62 + carry;
+                *word = value as u32;
+                carry = value >> 32;
+            }
+        }
+        Time::from_ms((i64::from(words[0]) + EPOCH_SECONDS) * 1000)
+    }
+
     /// The id as it travels on the wire.
     pub fn as_str(&self) -> &str {
         &self.0

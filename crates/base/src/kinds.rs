@@ -22,10 +22,18 @@ macro_rules! kinds {
 kinds! {
     /// A token that lets one person act as another.
     ActorTokenKind ActorTokenId = "act";
+    /// What link tokens of an organization's admin portal lead to.
+    AdminPortalLinkKind AdminPortalLinkId = "apl";
+    /// An address, number or wallet that may enter.
+    AllowlistIdentifierKind AllowlistIdentifierId = "alid";
+    /// One that may not.
+    BlocklistIdentifierKind BlocklistIdentifierId = "blid";
     /// A browser or device: what holds sessions.
     ClientKind ClientId = "client";
     /// A browser of somebody who develops an app.
     DevBrowserKind DevBrowserId = "dvb";
+    /// A domain of an application: its own, or a satellite.
+    DomainKind DomainId = "dmn";
     /// Where events are sent.
     WebhookEndpointKind WebhookEndpointId = "ep";
     /// An event row in the outbox.
@@ -38,10 +46,32 @@ kinds! {
     ImageKind ImageId = "img";
     /// An instance: one tenant.
     InstanceKind InstanceId = "ins";
+    /// An invitation to the application.
+    InvitationKind InvitationId = "inv";
     /// A template for tokens with claims of the application's choice.
     JwtTemplateKind JwtTemplateId = "jtmp";
     /// An e-mail or text message to a person.
     MessageKind MessageId = "ema";
+    /// An organization.
+    OrganizationKind OrganizationId = "org";
+    /// A domain whose people an organization takes in.
+    OrganizationDomainKind OrganizationDomainId = "orgdmn";
+    /// An invitation to an organization.
+    OrganizationInvitationKind OrganizationInvitationId = "orginv";
+    /// A user's membership in an organization.
+    OrganizationMembershipKind OrganizationMembershipId = "orgmem";
+    /// What a role of an organization may allow.
+    PermissionKind PermissionId = "perm";
+    /// A try of a proxy to the Frontend API.
+    ProxyCheckKind ProxyCheckId = "proxchk";
+    /// A URL that browsers may be sent to.
+    RedirectUrlKind RedirectUrlId = "ru";
+    /// A role of members of organizations.
+    RoleKind RoleId = "role";
+    /// The roles that organizations choose from.
+    RoleSetKind RoleSetId = "rset";
+    /// Members that move to other roles because a role set is replaced.
+    RoleSetMigrationKind RoleSetMigrationId = "rsmig";
     /// A secret key of an instance (the record, not the key).
     SecretKeyKind SecretKeyId = "key";
     /// What was last seen of a session.
@@ -54,6 +84,8 @@ kinds! {
     SignInTokenKind SignInTokenId = "sit";
     /// An attempt to sign up.
     SignUpKind SignUpId = "sua";
+    /// An organization that a user may ask to join.
+    OrganizationSuggestionKind OrganizationSuggestionId = "orgsug";
     /// A template of an instance's messages.
     TemplateKind TemplateId = "tmpl";
     /// A device a user enrolled.
@@ -62,6 +94,8 @@ kinds! {
     UserKind UserId = "user";
     /// A one-time code that was sent.
     VerificationKind VerificationId = "ver";
+    /// Somebody who asked to be let in.
+    WaitlistEntryKind WaitlistEntryId = "wle";
 }
 
 #[cfg(test)]

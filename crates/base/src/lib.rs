@@ -2,6 +2,9 @@
 //!
 //! Pure values and pure functions. Nothing here knows HTTP beyond a status number, SQL, or async.
 
+#![warn(missing_docs)]
+
+pub mod countries;
 pub mod error;
 pub mod id;
 pub mod kinds;

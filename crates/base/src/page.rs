@@ -1,5 +1,8 @@
 //! Where a list starts and how long it may be.
 
+use schemars::JsonSchema;
+use serde::Deserialize;
+
 /// Default page length when the caller names none.
 pub const DEFAULT_LIMIT: i64 = 10;
 
@@ -10,11 +13,21 @@ pub fn default_limit() -> i64 {
 /// The longest page the published description allows.
 pub const MAX_LIMIT: i64 = 500;
 
-/// A checked page request.
-#[derive(Clone, Copy, Debug)]
+/// A page request, as it stands in the query of every list.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 pub struct Paging {
-    /// At most so many rows.
+    /// At most so many.
+    #[serde(default = "default_limit")]
+    #[schemars(range(min = 1, max = 500))]
     pub limit: i64,
-    /// After skipping so many.
+    /// Skip so many.
+    #[serde(default)]
+    #[schemars(range(min = 0))]
     pub offset: i64,
+}
+
+impl Default for Paging {
+    fn default() -> Paging {
+        Paging { limit: DEFAULT_LIMIT, offset: 0 }
+    }
 }

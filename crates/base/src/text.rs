@@ -1,12 +1,16 @@
 //! Shapes of the texts people are known by: e-mail addresses, phone numbers, usernames, wallets,
 //! names and locales; and the folded form in which they are compared.
 
+use idna::uts46::{AsciiDenyList, DnsLength, Hyphens, Uts46};
+
 use crate::error::{Code, Problem};
 
 /// Longest first or last name.
 pub const NAME_MAX: usize = 256;
 /// Longest e-mail address (RFC 5321, 4.5.3.1.3).
 const EMAIL_MAX: usize = 254;
+/// Longest address as somebody may type it: every letter of it may take four bytes, until the domain is mapped.
+const EMAIL_TYPED_MAX: usize = 4 * EMAIL_MAX;
 /// Longest local part (RFC 5321, 4.5.3.1.1).
 const LOCAL_PART_MAX: usize = 64;
 
@@ -18,28 +22,81 @@ pub fn fold(text: &str) -> String {
     small.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
 }
 
-/// An e-mail address in the form it is stored in, or `None` when it is none.
+/// An e-mail address in the form it is stored, shown and compared in, or `None` when it is none.
 ///
 /// RFC 5322 dot-atom addresses only: quoted local parts, comments, address literals and display
 /// names are legal there, yet never what a person means, and each has been a way to smuggle
-/// something past a check.
+/// something past a check. The domain is written as DNS knows it, since that is where mail goes: however `Bücher` is
+/// written, the address ends in `@xn--bcher-kva.example`.
 pub fn email(text: &str) -> Option<String> {
-    let (local, domain) = text.rsplit_once('@')?;
-    let atom = |part: &str, extra: &str| {
+    let (local, domain) = text.rsplit_once('@').filter(|_| text.len() <= EMAIL_TYPED_MAX)?;
+    let is_atom = |part: &str| {
         !part.is_empty()
             && part.chars().all(|c| {
-                c.is_ascii_alphanumeric() || extra.contains(c) || (!c.is_ascii() && c.is_alphanumeric())
+                c.is_ascii_alphanumeric()
+                    || "!#$%&'*+-/=?^_`{|}~".contains(c)
+                    || (!c.is_ascii() && c.is_alphanumeric())
             })
     };
-    let local_fits =
-        local.len() <= LOCAL_PART_MAX && local.split('.').all(|part| atom(part, "!#$%&'*+-/=?^_`{|}~"));
-    let label_fits = |label: &str| {
-        atom(label, "-") && label.len() <= 63 && !label.starts_with('-') && !label.ends_with('-')
-    };
-    let labels: Vec<&str> = domain.split('.').collect();
-    let top_is_a_name = labels.last().is_some_and(|label| !label.bytes().all(|byte| byte.is_ascii_digit()));
-    let domain_fits = labels.len() >= 2 && labels.iter().all(|label| label_fits(label)) && top_is_a_name;
-    (text.len() <= EMAIL_MAX && local_fits && domain_fits).then(|| text.to_lowercase())
+    let local_fits = local.len() <= LOCAL_PART_MAX && local.split('.').all(is_atom);
+    let address = [&local.to_lowercase(), "@", &domain_in_dns(domain)?].concat();
+    (local_fits && address.len() <= EMAIL_MAX).then_some(address)
+}
+
+/// A domain name in the form it is stored and compared in, the same as behind the `@` of an address; or `None` when it
+/// is none.
+pub fn domain(text: &str) -> Option<String> {
+    domain_in_dns(text).filter(|_| text.len() <= EMAIL_TYPED_MAX)
+}
+
+/// The domain of an address in the form in which it is stored.
+pub fn domain_of(address: &str) -> &str {
+    address.rsplit_once('@').map_or("", |(_, domain)| domain)
+}
+
+/// A domain name as DNS knows it: mapped by UTS 46, which includes NFKC and small letters, with every label that is
+/// not ASCII as its A-label. `None` if it is no name of at least two labels.
+fn domain_in_dns(domain: &str) -> Option<String> {
+    let checks = (AsciiDenyList::STD3, Hyphens::CheckFirstLast, DnsLength::Verify);
+    let name = Uts46::new().to_ascii(domain.as_bytes(), checks.0, checks.1, checks.2).ok()?;
+    let (_, top) = name.rsplit_once('.')?;
+    (!top.bytes().all(|byte| byte.is_ascii_digit())).then(|| name.into_owned())
+}
+
+/// The address with its domain as people read it, where that differs from how it is stored.
+pub fn readable_email(address: &str) -> Option<String> {
+    let (local, domain) = address.rsplit_once('@').filter(|(_, domain)| domain.contains("xn--"))?;
+    readable_domain(domain)
+        .map(|domain| [local, "@", &domain].concat())
+        .filter(|readable| readable != address)
+}
+
+/// A domain, or the beginning of one, mapped by UTS 46 and without A-labels.
+pub fn readable_domain(domain: &str) -> Option<String> {
+    let (name, checked) = Uts46::new().to_unicode(domain.as_bytes(), AsciiDenyList::STD3, Hyphens::Allow);
+    checked.ok().map(|()| name.into_owned())
+}
+
+/// A part of a text as it is looked for in folded texts. What stands behind an `@` is a domain, which may be written
+/// in several ways.
+pub fn search_term(text: &str) -> String {
+    let text = text.trim();
+    // Half an A-label would be read as something else.
+    let is_readable = text.len() <= EMAIL_TYPED_MAX && !fold(text).contains("xn--");
+    let address = text.rsplit_once('@').filter(|_| is_readable);
+    match address.and_then(|(local, domain)| Some((local, readable_domain(domain)?))) {
+        Some((local, domain)) => [fold(local).as_str(), "@", &fold(&domain)].concat(),
+        None => fold(text),
+    }
+}
+
+/// The mailbox an e-mail address leads to, for counting what arrives there: `a+1@x.example` and `A+2@x.example` are one.
+/// Not for telling who somebody is: some servers have no sub-addresses.
+pub fn mailbox(address: &str) -> String {
+    let Some((local, domain)) = address.rsplit_once('@') else { return fold(address) };
+    let owner = local.split_once('+').map_or(local, |(owner, _)| owner);
+    let owner = if owner.is_empty() { local } else { owner };
+    fold(&format!("{owner}@{domain}"))
 }
 
 /// A phone number in E.164 form, or `None`.
@@ -125,6 +182,15 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sub_addresses_lead_to_one_mailbox() {
+        for address in ["ada@x.example", "ada+1@x.example", "Ada+2+3@X.example", "ada+@x.example"] {
+            assert_eq!(mailbox(address), "ada@x.example");
+        }
+        assert_eq!(mailbox("+ada@x.example"), "+ada@x.example");
+        assert_ne!(mailbox("ada+1@x.example"), mailbox("ada+1@y.example"));
+    }
+
+    #[test]
     fn emails_are_folded_and_odd_ones_refused() {
         assert_eq!(email("Ada.Lovelace+x@Example.COM").as_deref(), Some("ada.lovelace+x@example.com"));
         for bad in [
@@ -148,6 +214,70 @@ mod tests {
         ] {
             assert_eq!(email(bad), None, "{bad:?}");
         }
+    }
+
+    #[test]
+    fn a_mailbox_is_one_however_its_domain_is_written() {
+        let ways = [
+            "Ada@xn--bcher-kva.example",
+            "ada@XN--BCHER-KVA.Example",
+            "ada@bücher.example",
+            "ada@BÜCHER.EXAMPLE",
+            "ada@bu\u{308}cher.example",
+            "ada@bü\u{ad}cher.example",
+            "ada@ｂüｃｈｅｒ．ｅｘａｍｐｌｅ",
+            "ada@bücher。example",
+            "ada@bücher｡example",
+            "ada@𝐛ü𝐜𝐡𝐞𝐫.example",
+        ];
+        for way in ways {
+            assert_eq!(email(way).as_deref(), Some("ada@xn--bcher-kva.example"), "{way}");
+        }
+        assert_eq!(email("ada@straße.example").as_deref(), Some("ada@xn--strae-oqa.example"), "not strasse");
+        assert_eq!(email("ada@ｅxample.com").as_deref(), Some("ada@example.com"));
+        assert_eq!(email("ADA@例え.jp").as_deref(), Some("ada@xn--r8jz45g.jp"));
+        assert_eq!(email("ａda@example.com").as_deref(), Some("ａda@example.com"), "another local part");
+        for stored in ["ada@r3---sn.example", "a@b-c.de", "ada@xn--bcher-kva.example"] {
+            assert_eq!(email(stored).as_deref(), Some(stored));
+        }
+    }
+
+    #[test]
+    fn domains_that_dns_cannot_have_are_refused() {
+        let long = format!("a@{}.example", "ü".repeat(64));
+        let much = format!("a@{}example.com", "ü.".repeat(100_000));
+        for bad in [
+            "a@xn--a.example",
+            "a@xn--.example",
+            "a@b＠c.de",
+            "a@b／c.de",
+            "a@１.２.３.４",
+            "a@bücher",
+            "a@bücher..example",
+            "a@bücher.example.",
+            "a@bü cher.example",
+            "a@bü_cher.example",
+            "a@-bücher.example",
+            "a@\u{200d}.example",
+            "a@אb.example",
+            "a@\u{ad}.example",
+            &long,
+            &much,
+        ] {
+            assert_eq!(email(bad), None, "{bad:.60?}");
+        }
+    }
+
+    #[test]
+    fn domains_are_found_as_they_are_stored_and_as_they_are_read() {
+        assert_eq!(readable_email("ada@xn--bcher-kva.example").as_deref(), Some("ada@bücher.example"));
+        assert_eq!(readable_email("xn--@example.com"), None);
+        for term in ["Ada@BÜCHER.ex", "ada@bu\u{308}cher.ex ", "ada@ＢÜcher。ex"] {
+            assert_eq!(search_term(term), "ada@bücher.ex", "{term}");
+        }
+        assert_eq!(search_term(" Ada "), "ada");
+        assert_eq!(search_term("ada@XN--bch"), "ada@xn--bch");
+        assert_eq!(search_term("@Exa"), "@exa");
     }
 
     #[test]

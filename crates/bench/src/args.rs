@@ -23,8 +23,10 @@ Usage: latchkey-bench --server PATH [options]
   --only sqlite|postgres
                        measure one engine
   --creates            measure creates only
+  --searches           measure searches only, as all do: among 10000, 100000 and all users
   --sessions           measure clients, tokens and sign-ins only
   --events             measure the delivery of events and what they add to a write only
+  --organizations      measure organizations only: members, lists and tokens as they grow
   --quick              20000 users and 2 seconds; a look, not a result
   --dir PATH           where servers keep their data; a real disk, not tmpfs (.test/bench)
 ";
@@ -61,9 +63,15 @@ pub(crate) enum Command {
 pub(crate) enum Part {
     All,
     Creates,
+    Searches,
     Sessions,
     Events,
+    Organizations,
 }
+
+/// Sizes at which searches are measured on the way to all users: what is slow in a small table may hide in a
+/// large one.
+const SIZES: [u64; 2] = [10_000, 100_000];
 
 #[derive(Debug)]
 pub(crate) struct Options {
@@ -83,6 +91,13 @@ impl Options {
     /// Whether the scenarios of `part` are wanted.
     pub(crate) fn measures(&self, part: Part) -> bool {
         self.part == Part::All || self.part == part
+    }
+
+    /// How many users there are each time searches are measured. Only sizes well below all of them tell anything.
+    pub(crate) fn sizes(&self) -> Vec<u64> {
+        let smaller =
+            SIZES.into_iter().filter(|size| self.measures(Part::Searches) && size * 3 <= self.users);
+        smaller.chain([self.users]).collect()
     }
 
     /// One round's window.
@@ -136,8 +151,10 @@ pub(crate) fn parse(args: impl Iterator<Item = String>) -> Result<Command> {
             "--only" => only = Some(value()?),
             "--dir" => options.dir = value()?.into(),
             "--creates" => options.part = Part::Creates,
+            "--searches" => options.part = Part::Searches,
             "--sessions" => options.part = Part::Sessions,
             "--events" => options.part = Part::Events,
+            "--organizations" => options.part = Part::Organizations,
             "--quick" => (options.users, options.seconds) = (20_000, 2.0),
             _ => return Err(format!("unknown option {name}; see --help").into()),
         }
@@ -237,6 +254,15 @@ mod tests {
         assert!(options.measures(Part::Sessions) && !options.measures(Part::Creates));
         let all = run("--server x").unwrap();
         assert!(all.measures(Part::Sessions) && all.measures(Part::Creates));
+    }
+
+    #[test]
+    fn searches_are_measured_at_every_size_on_the_way() {
+        let sizes = |line| run(line).unwrap().sizes();
+        assert_eq!(sizes("--server x"), [10_000, 100_000, 1_000_000]);
+        assert_eq!(sizes("--server x --searches --users 100000"), [10_000, 100_000]);
+        assert_eq!(sizes("--server x --quick"), [20_000]);
+        assert_eq!(sizes("--server x --creates"), [1_000_000]);
     }
 
     #[test]

@@ -14,11 +14,11 @@ use crate::outbox::Outbox;
 use crate::people::People;
 use crate::raw_postgres::RawPostgres;
 use crate::raw_sqlite::RawSqlite;
-use crate::report::{Fact, Goal, Report, number};
+use crate::report::{Fact, Goal, Load, Report, number};
 use crate::scenarios::Subject;
-use crate::seed::seed;
+use crate::seed::Seeded;
 use crate::server::{Server, Settings};
-use crate::{Result, databases, events, progress, sessions};
+use crate::{Result, databases, events, organizations, progress, sessions};
 
 const STARTS: usize = 5;
 /// How long a server rests before its memory counts as idle: allocators give back with a delay.
@@ -29,11 +29,14 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
     let database = format!("sqlite:{}", dir.join("latchkey.db").display());
     let settings = Settings { binary: options.server.clone(), dir: dir.to_owned(), database };
     let server = settings.start().await?;
-    let subject = seeded("sqlite", options, &settings, &server, report).await?;
+    let mut subject = unseeded("sqlite", options, &settings, &server)?;
+    let mut searches = Vec::new();
+    seed_and_search(&mut subject, None, &mut searches).await?;
+    report.facts.push(seeding(&subject));
     if options.part == Part::All {
         subject.against_bare(0.25, &mut report.loads).await?;
-        subject.search(&mut report.loads).await?;
     }
+    report.loads.append(&mut searches);
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
     }
@@ -41,6 +44,9 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
         let database = format!("sqlite:{}", dir.join("outbox.db").display());
         let outbox = Outbox::open(&database, subject.people).await?;
         events::measure(&subject, &outbox, &mut report.loads).await?;
+    }
+    if options.measures(Part::Organizations) {
+        organizations::measure(&subject, &settings, &server, report).await?;
     }
     if !options.measures(Part::Creates) {
         return server.stop().await;
@@ -78,19 +84,23 @@ async fn on_postgres(options: &Options, databases: Databases, dir: &Path, report
     let Databases { own, raw, outbox } = databases;
     let settings = Settings { binary: options.server.clone(), dir: dir.to_owned(), database: own.clone() };
     let server = settings.start().await?;
-    let subject = seeded("postgres", options, &settings, &server, report).await?;
-    progress("postgres", "vacuum and checkpoint after seeding");
-    databases::settle(&own).await?;
+    let mut subject = unseeded("postgres", options, &settings, &server)?;
+    let mut searches = Vec::new();
+    seed_and_search(&mut subject, Some(&own), &mut searches).await?;
+    report.facts.push(seeding(&subject));
     if options.part == Part::All {
         subject.against_bare(0.12, &mut report.loads).await?;
-        subject.search(&mut report.loads).await?;
     }
+    report.loads.append(&mut searches);
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
     }
     if options.measures(Part::Events) {
         let outbox = Outbox::open(&outbox, subject.people).await?;
         events::measure(&subject, &outbox, &mut report.loads).await?;
+    }
+    if options.measures(Part::Organizations) {
+        organizations::measure(&subject, &settings, &server, report).await?;
     }
     if !options.measures(Part::Creates) {
         return server.stop().await;
@@ -102,30 +112,45 @@ async fn on_postgres(options: &Options, databases: Databases, dir: &Path, report
     rest_and_restart("postgres", &settings, server, report).await
 }
 
-async fn seeded<'a>(
+fn unseeded<'a>(
     engine: &'static str,
     options: &'a Options,
     settings: &Settings,
     server: &Server,
-    report: &mut Report,
 ) -> Result<Subject<'a>> {
     let api = Arc::new(Api::new(server.address, &settings.secret_key(server)?));
     let people = People::new(options.users);
-    progress(engine, &format!("seeding {} users through the API", number(options.users as f64)));
-    let seeded = seed(engine, &api, people, options.users, options.connections, options.seed_limit).await?;
-    let seconds = seeded.took.as_secs_f64();
-    progress(engine, &format!("seeded {} users in {seconds:.0} s", number(seeded.users as f64)));
-    let rate = seeded.users as f64 / seconds;
-    report.facts.push(fact(
-        engine,
-        &format!("seeding {} users", number(seeded.users as f64)),
-        rate,
-        "users/s",
-    ));
-    // Search terms are drawn from the users that are really there.
-    let people = if seeded.users < options.users { people.first(seeded.users) } else { people };
     let body_file = settings.dir.join("bare-reply");
-    Ok(Subject { engine, options, api, people, seeded: Arc::new(seeded), body_file })
+    Ok(Subject { engine, options, api, people, seeded: Arc::default(), body_file })
+}
+
+/// Seeds all users, on PostgreSQL settled at `url`, and measures searches at every size on the way.
+async fn seed_and_search(
+    subject: &mut Subject<'_>,
+    url: Option<&str>,
+    searches: &mut Vec<Load>,
+) -> Result<()> {
+    for size in subject.options.sizes() {
+        subject.seed(size).await?;
+        if let Some(url) = url {
+            subject.say("vacuum and checkpoint after seeding");
+            databases::settle(url).await?;
+        }
+        if subject.options.measures(Part::Searches) {
+            subject.search(searches).await?;
+        }
+        // The time for seeding is over.
+        if subject.seeded.users < size {
+            break;
+        }
+    }
+    Ok(())
+}
+
+fn seeding(subject: &Subject<'_>) -> Fact {
+    let Seeded { users, took, .. } = &*subject.seeded;
+    let what = format!("seeding {} users", number(*users as f64));
+    fact(subject.engine, &what, *users as f64 / took.as_secs_f64(), "users/s")
 }
 
 /// Memory after the load, then start-up and memory on the data it left.

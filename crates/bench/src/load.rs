@@ -34,7 +34,6 @@ pub(crate) struct Outcome {
     /// Operations that ended inside the window, whenever they began: the latencies of slow ones leave out as
     /// many as were under way at its beginning, and the rate must not.
     pub(crate) completed: u64,
-    /// How long the window was.
     pub(crate) window: Duration,
     /// Replies other than 2xx, and connections that broke. Any makes the bench fail.
     pub(crate) failures: u64,

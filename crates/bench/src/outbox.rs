@@ -5,16 +5,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use latchkey_app::events::Event;
-use latchkey_app::migrations;
-use latchkey_app::outbox::{self, Origin};
-use latchkey_app::resources::users::view::{self, Lens};
-use latchkey_app::resources::users::{input::CreateUser, model::User, rules, store};
-use latchkey_app::settings::Settings;
+use latchkey_app::people::users::input::CreateUser;
+use latchkey_app::people::users::model::User;
+use latchkey_app::people::users::view;
+use latchkey_app::people::users::view::ViewContext;
+use latchkey_app::people::users::{rules, store};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock as _, SystemClock};
 use latchkey_db::{Db, Location, Options};
+use latchkey_kernel::events::Event;
+use latchkey_kernel::migrations;
+use latchkey_kernel::outbox;
+use latchkey_kernel::outbox::Origin;
+use latchkey_kernel::settings::Settings;
 use tokio::task::JoinSet;
 
 use crate::Result;
@@ -84,7 +88,7 @@ impl Outbox {
         let user = self.user(&settings)?;
         let mut events = Vec::new();
         if with_event {
-            let shown = view::user(&user, Lens { now, settings: &settings, api_url: API_URL });
+            let shown = view::user(&user, ViewContext { now, settings: &settings, api_url: API_URL });
             let origin = Origin::server(&self.instance, now, &SystemRng);
             events.push(outbox::event(origin, Event::UserCreated, user.id.as_str(), &shown)?);
         }

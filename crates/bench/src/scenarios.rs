@@ -13,7 +13,7 @@ use crate::http::Connection;
 use crate::load::{self, Outcome, Requests};
 use crate::people::{People, Rarity, mix};
 use crate::report::{Goal, Load, millis, number};
-use crate::seed::Seeded;
+use crate::seed::{Seeded, seed};
 use crate::{Result, progress};
 
 /// A seeded server and all that a scenario needs to load it.
@@ -27,6 +27,21 @@ pub(crate) struct Subject<'a> {
 }
 
 impl Subject<'_> {
+    /// Goes on seeding until there are so many users, or the time for it is over.
+    pub(crate) async fn seed(&mut self, wanted: u64) -> Result<()> {
+        let options = self.options;
+        self.say(&format!("seeding {} users through the API", number(wanted as f64)));
+        let all = People::new(options.users);
+        let (connections, limit) = (options.connections, options.seed_limit);
+        let seeded = seed(self.engine, &self.api, all, &self.seeded, wanted, connections, limit).await?;
+        let (users, seconds) = (number(seeded.users as f64), seeded.took.as_secs_f64());
+        self.say(&format!("seeded {users} users in {seconds:.0} s"));
+        // Search terms are drawn from the users that are really there.
+        self.people = all.first(seeded.users);
+        self.seeded = Arc::new(seeded);
+        Ok(())
+    }
+
     /// The four scenarios that have the bare handler for a baseline.
     pub(crate) async fn against_bare(&self, point_goal: f64, loads: &mut Vec<Load>) -> Result<()> {
         let goal = Some(Goal::AtLeast(point_goal));
@@ -65,7 +80,7 @@ impl Subject<'_> {
             for ((name, _), outcome) in searches.into_iter().zip(found) {
                 let ratio = outcome.p50().zip(base.p50()).map(|(ours, point)| ours.div_duration_f64(point));
                 loads.push(Load {
-                    scenario: name.to_owned(),
+                    scenario: format!("{name}, of {}", number(self.seeded.users as f64)),
                     engine: self.engine,
                     connections,
                     outcome,
@@ -164,7 +179,7 @@ impl Subject<'_> {
         }
     }
 
-    fn point_reads(&self) -> Requests {
+    pub(crate) fn point_reads(&self) -> Requests {
         let (api, seeded, turn) = (self.api.clone(), self.seeded.clone(), AtomicU64::new(0));
         Arc::new(move |out| api.get(out, format_args!("/users/{}", any(&seeded.ids, &turn).1)))
     }

@@ -17,46 +17,59 @@ use crate::{Result, progress};
 const KEPT_IDS: u64 = 10_000;
 const SAY_EVERY: Duration = Duration::from_secs(5);
 
+#[derive(Default)]
 pub(crate) struct Seeded {
     /// Evenly spread over all users created.
     pub(crate) ids: Vec<String>,
     pub(crate) users: u64,
+    /// Without what was done between the parts.
     pub(crate) took: Duration,
 }
 
-/// Creates users until there are `wanted` or `limit` has passed, whichever comes first.
+/// Creates users until there are `wanted` or seeding has taken `limit` in all, whichever comes first. Goes on from
+/// what was seeded `before`.
 pub(crate) async fn seed(
     engine: &str,
     api: &Arc<Api>,
     people: People,
+    before: &Seeded,
     wanted: u64,
     connections: usize,
     limit: Duration,
 ) -> Result<Seeded> {
     let began = Instant::now();
-    let next = Arc::new(AtomicU64::new(0));
+    let limit = limit.saturating_sub(before.took);
+    let next = Arc::new(AtomicU64::new(before.users));
     let mut tasks = JoinSet::new();
     for _ in 0..connections {
         tasks.spawn(create(api.clone(), people, next.clone(), wanted, began + limit));
     }
-    let mut ids = Vec::new();
+    let mut created = Vec::new();
     let mut tick = interval(SAY_EVERY);
     tick.tick().await;
     loop {
         tokio::select! {
             one = tasks.join_next() => match one {
-                Some(one) => ids.extend(one??),
+                Some(one) => created.extend(one??),
                 None => break,
             },
-            _ = tick.tick() => say(engine, next.load(Relaxed).min(wanted), wanted, began.elapsed()),
+            _ = tick.tick() => say(engine, before.users, next.load(Relaxed).min(wanted), wanted, began.elapsed()),
         }
     }
+    // Tasks finish in any order, and the sequence of reads should not depend on it.
+    created.sort_unstable();
+    let thinner = usize::try_from(keep_every(wanted) / keep_every(before.users))?;
+    let kept = before.ids.iter().step_by(thinner).cloned();
+    let ids: Vec<String> = kept.chain(created.into_iter().map(|(_, id)| id)).collect();
     if ids.is_empty() {
         return Err("no user was seeded within the limit".into());
     }
-    // Tasks finish in any order, and the sequence of reads should not depend on it.
-    ids.sort_unstable();
-    Ok(Seeded { ids, users: next.load(Relaxed).min(wanted), took: began.elapsed() })
+    Ok(Seeded { ids, users: next.load(Relaxed).min(wanted), took: before.took + began.elapsed() })
+}
+
+/// Of how many users one id is kept.
+fn keep_every(users: u64) -> u64 {
+    (users / KEPT_IDS).max(1)
 }
 
 async fn create(
@@ -65,8 +78,8 @@ async fn create(
     next: Arc<AtomicU64>,
     wanted: u64,
     deadline: Instant,
-) -> Result<Vec<String>> {
-    let keep_every = (wanted / KEPT_IDS).max(1);
+) -> Result<Vec<(u64, String)>> {
+    let keep_every = keep_every(wanted);
     let mut connection = api.connect().await?;
     let mut request = Vec::with_capacity(1024);
     let mut ids = Vec::new();
@@ -80,14 +93,14 @@ async fn create(
         let reply = api.once(&mut connection, &request).await?;
         if n.is_multiple_of(keep_every) {
             let user: serde_json::Value = serde_json::from_slice(reply.body)?;
-            ids.push(user["id"].as_str().ok_or("a created user without id")?.to_owned());
+            ids.push((n, user["id"].as_str().ok_or("a created user without id")?.to_owned()));
         }
     }
     Ok(ids)
 }
 
-fn say(engine: &str, done: u64, wanted: u64, elapsed: Duration) {
-    let rate = done as f64 / elapsed.as_secs_f64();
+fn say(engine: &str, before: u64, done: u64, wanted: u64, elapsed: Duration) {
+    let rate = (done - before) as f64 / elapsed.as_secs_f64();
     let left = (wanted - done) as f64 / rate.max(1.0);
     let (done, wanted) = (number(done as f64), number(wanted as f64));
     progress(engine, &format!("seeding {done} of {wanted} users, {}/s, {left:.0} s left", number(rate)));

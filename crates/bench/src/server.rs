@@ -62,6 +62,16 @@ impl Settings {
         Ok(key.to_owned())
     }
 
+    /// Changes a setting of the first instance. `latchkey settings` works beside a running server.
+    pub(crate) fn set(&self, server: &Server, change: &str) -> Result<()> {
+        let mut command = self.command("settings", server.address, server.frontend);
+        let output = command.args(["set", change]).output()?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("latchkey settings: {}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    }
+
     fn log(&self) -> PathBuf {
         self.dir.join("server.log")
     }

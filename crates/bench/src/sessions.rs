@@ -30,9 +30,13 @@ const CALM_SHARE: f64 = 0.1;
 /// Everything about sessions.
 pub(crate) async fn measure(subject: &Subject<'_>, server: &Server, loads: &mut Vec<Load>) -> Result<()> {
     subject.say("making people with passwords and signing them in");
-    let visitors = Visitors::new(&subject.api, server.frontend).await?;
+    let visitors = Visitors::new(&subject.api, server.frontend, "session.example.com").await?;
     let raw = mints(subject, &visitors, loads).await?;
-    loads.push(subject.compare_at(visitors.address, "GET /client", visitors.clients(), None).await?);
+    loads.push(
+        subject
+            .compare_at(visitors.address, "GET /client", visitors.clients(), Some(Goal::AtLeast(0.2)))
+            .await?,
+    );
     loads.push(sign_ins(subject, &visitors).await?);
     loads.push(calm_mints(subject, &visitors, raw).await?);
     Ok(())

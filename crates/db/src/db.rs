@@ -1,5 +1,6 @@
 //! The database as the product sees it: read, write, migrate.
 
+use std::any::Any;
 use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -11,6 +12,7 @@ use latchkey_base::{Error, Result};
 use tokio::sync::oneshot;
 
 use crate::error::DbError;
+use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::{Sqlite, Verdict};
@@ -62,6 +64,7 @@ const PANICKED: &str = "the transaction panicked";
 pub struct Db {
     engine: Engine,
     numbering: &'static str,
+    health: Arc<WriteHealth>,
 }
 
 #[derive(Clone)]
@@ -77,7 +80,11 @@ impl Db {
             Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, options.before_commit)?),
             Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options.connections)?),
         };
-        Ok(Db { engine, numbering: options.numbering })
+        Ok(Db { engine, numbering: options.numbering, health: Arc::default() })
+    }
+
+    pub(crate) fn health(&self) -> &WriteHealth {
+        &self.health
     }
 
     /// The engine's name, for people.
@@ -129,6 +136,18 @@ impl Db {
         T: Send + 'static,
         F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
     {
+        let (value, number) = self.write_any(Box::new(move |tx| any(body(tx)))).await?;
+        let value = value.downcast().map_err(|_| Error::internal("a transaction returned something else"))?;
+        Ok((*value, number))
+    }
+
+    async fn write_any(&self, body: AnyWork) -> Result<(AnyValue, Option<i64>)> {
+        let outcome = self.run_transaction(body).await;
+        self.health.note(&outcome);
+        outcome
+    }
+
+    async fn run_transaction(&self, body: AnyWork) -> Result<(AnyValue, Option<i64>)> {
         let numbering = self.numbering;
         match &self.engine {
             Engine::Sqlite(sqlite) => write_sqlite(sqlite, numbering, body).await,
@@ -175,7 +194,10 @@ impl Db {
                 written.await.map(|((), last)| last)
             }
             Engine::Postgres(postgres) => {
-                Ok(batch::write(postgres, self.numbering, statements, numbered).await?)
+                let outcome =
+                    batch::write(postgres, self.numbering, statements, numbered).await.map_err(Error::from);
+                self.health.note(&outcome);
+                outcome
             }
         }
     }
@@ -192,17 +214,44 @@ impl Db {
         }
     }
 
+    /// Runs a step that changes data, once in the life of the database, also when several nodes start together.
+    /// `None` if it has run before. The step and the note that it has run are one transaction.
+    pub async fn once<T, F>(&self, name: &'static str, step: F) -> Result<Option<T>>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+    {
+        self.write(move |tx| {
+            Box::pin(async move {
+                match migrate::begin(tx, name).await? {
+                    true => Ok(Some(step(tx).await?)),
+                    false => Ok(None),
+                }
+            })
+        })
+        .await
+    }
+
     /// Brings the schema up to date; safe when several nodes start together. Returns what was applied.
     pub async fn migrate(&self, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
         self.write(move |tx| Box::pin(migrate::run(tx, migrations))).await
     }
 }
 
-async fn write_sqlite<T, F>(sqlite: &Sqlite, numbering: &'static str, body: F) -> Result<(T, Option<i64>)>
-where
-    T: Send + 'static,
-    F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
-{
+/// The work of a transaction, whatever it returns: what runs transactions is compiled once, and not for each of the
+/// hundreds there are.
+type AnyWork = Box<dyn for<'a> FnOnce(&'a mut Tx) -> Body<'a, AnyValue> + Send>;
+type AnyValue = Box<dyn Any + Send>;
+
+fn any<T: Send + 'static>(body: Body<'_, T>) -> Body<'_, AnyValue> {
+    Box::pin(async move { Ok(Box::new(body.await?) as AnyValue) })
+}
+
+async fn write_sqlite(
+    sqlite: &Sqlite,
+    numbering: &'static str,
+    body: AnyWork,
+) -> Result<(AnyValue, Option<i64>)> {
     let (sender, answer) = oneshot::channel();
     let job = move |begun: Result<&mut Tx, Arc<DbError>>| {
         let outcome = match begun {

@@ -14,6 +14,9 @@ pub enum DbError {
     /// The database cannot be reached, is too busy, or gave up on the statement: trying later may help.
     #[error("the database is unavailable")]
     Unavailable(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The statement took more steps than it was given.
+    #[error("the statement took too many steps")]
+    GaveUp,
     /// Anything else, which is a mistake of ours or damage on disk.
     #[error("the database call failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -46,14 +49,17 @@ impl From<DbError> for Error {
             DbError::Unavailable(_) => {
                 Error::internal(error).recoded(Code::ServiceUnavailable).retry_after(1)
             }
-            DbError::Unique(_) | DbError::Failed(_) => Error::internal(error),
+            DbError::Unique(_) | DbError::GaveUp | DbError::Failed(_) => Error::internal(error),
         }
     }
 }
 
 impl From<rusqlite::Error> for DbError {
     fn from(error: rusqlite::Error) -> DbError {
-        use rusqlite::ErrorCode::{ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull};
+        use rusqlite::ErrorCode::{
+            ConstraintViolation, DatabaseBusy, DatabaseLocked, DiskFull, OperationInterrupted, ReadOnly,
+            SystemIoFailure,
+        };
         match &error {
             rusqlite::Error::SqliteFailure(code, Some(text)) if code.code == ConstraintViolation => {
                 match text.strip_prefix("UNIQUE constraint failed: ") {
@@ -62,10 +68,12 @@ impl From<rusqlite::Error> for DbError {
                 }
             }
             rusqlite::Error::SqliteFailure(code, _)
-                if [DatabaseBusy, DatabaseLocked, DiskFull].contains(&code.code) =>
+                if [DatabaseBusy, DatabaseLocked, DiskFull, ReadOnly, SystemIoFailure]
+                    .contains(&code.code) =>
             {
                 DbError::unavailable(error)
             }
+            rusqlite::Error::SqliteFailure(code, _) if code.code == OperationInterrupted => DbError::GaveUp,
             _ => DbError::failed(error),
         }
     }
@@ -92,8 +100,10 @@ impl From<tokio_postgres::Error> for DbError {
             return DbError::Unique(constraint_column(refusal.table(), refusal.constraint()));
         }
         // Class 57 is operator intervention (shutdown, cancelled statement), 53 lack of resources, 40
-        // a transaction rolled back because of others: none of them is the caller's mistake.
-        match ["57", "53", "40", "08"].contains(&&state.code()[..2]) {
+        // a transaction rolled back because of others, 58 a failure of the system such as a broken disk: none of
+        // them is the caller's mistake. Nor is a server that follows another one and takes no writes.
+        let is_passing = ["57", "58", "53", "40", "08"].contains(&&state.code()[..2]);
+        match is_passing || *state == SqlState::READ_ONLY_SQL_TRANSACTION {
             true => DbError::unavailable(without_values(refusal)),
             false => DbError::failed(without_values(refusal)),
         }

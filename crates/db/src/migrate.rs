@@ -48,6 +48,16 @@ pub(crate) async fn run(tx: &mut Tx, migrations: &'static [Migration]) -> Result
     Ok(applied)
 }
 
+/// Notes a step that is about to run in the caller's transaction. False if it has run before; where another node runs
+/// it at this moment, that is waited for.
+pub(crate) async fn begin(tx: &mut Tx, name: &'static str) -> Result<bool> {
+    if !tx.is_sqlite() {
+        tx.script("SET LOCAL statement_timeout = 0").await?;
+    }
+    let sql = "INSERT INTO schema_migrations (name) VALUES ($1) ON CONFLICT DO NOTHING";
+    Ok(tx.run(&[sql], &[name.into()]).await? > 0)
+}
+
 fn for_sqlite(text: &str) -> String {
     let text = replace_words(text, |word| match word {
         "BIGINT" | "BOOLEAN" => Some("INTEGER"),

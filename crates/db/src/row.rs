@@ -1,6 +1,7 @@
 //! Rows that come out of statements, read by index.
 
-use latchkey_base::Time;
+use latchkey_base::id::Kind;
+use latchkey_base::{Id, Time};
 
 use crate::error::{DbError, Result};
 
@@ -39,6 +40,20 @@ impl Row<'_> {
     /// A text that may be null.
     pub fn maybe_text(&self, index: usize) -> Result<Option<String>> {
         Ok(self.maybe_str(index)?.map(str::to_owned))
+    }
+
+    /// An id.
+    pub fn id<K: Kind>(&self, index: usize) -> Result<Id<K>> {
+        self.maybe_id(index)?.ok_or_else(|| null(index))
+    }
+
+    /// An id that may be null.
+    pub fn maybe_id<K: Kind>(&self, index: usize) -> Result<Option<Id<K>>> {
+        let parse = |text: &str| {
+            let broken = || DbError::failed(format!("column {index} is not an id of `{}_…`", K::PREFIX));
+            Id::parse(text).ok_or_else(broken)
+        };
+        self.maybe_str(index)?.map(parse).transpose()
     }
 
     /// A number that may be null.

@@ -76,9 +76,11 @@ impl Sample {
         let SearchIndex { table, text, .. } = index;
         if sqlite {
             let step = (size / ROWS).max(1);
+            // One row by chance of each step: at even distances, texts that recur at such a distance would be seen
+            // always or never.
             return format!(
-                "WITH RECURSIVE spread (n) AS (SELECT 1 UNION ALL SELECT n + {step} FROM spread WHERE n < {size}) \
-                 SELECT {text} FROM spread JOIN {table} ON {table}.rowid = spread.n"
+                "WITH RECURSIVE spread (n) AS (SELECT 1 UNION ALL SELECT n + {step} FROM spread WHERE n + {step} <= {size}) \
+                 SELECT {text} FROM spread CROSS JOIN {table} ON {table}.rowid = spread.n + abs(random() % {step})"
             );
         }
         let percent = 100.0 * sampled(size);
@@ -105,13 +107,31 @@ impl Sample {
         self.seen.get(trigram).map_or(0, Vec::len)
     }
 
+    /// How many of the sampled rows have all of these trigrams.
+    fn count_all(&self, trigrams: &[[char; TRIGRAM]]) -> usize {
+        let rows_of = |trigram| self.seen.get(trigram).map_or(&[][..], Vec::as_slice);
+        let Some((first, others)) = trigrams.split_first() else { return self.rows };
+        let has_all = |row: &&u16| others.iter().all(|trigram| rows_of(trigram).binary_search(row).is_ok());
+        rows_of(first).iter().filter(has_all).count()
+    }
+
+    /// How many rows the table had, about.
+    pub(crate) fn table_rows(&self) -> f64 {
+        self.rows as f64 * self.weight
+    }
+
+    /// How many rows of the table had all of these trigrams, about.
+    pub(crate) fn expected(&self, trigrams: &[[char; TRIGRAM]]) -> f64 {
+        self.count_all(trigrams) as f64 * self.weight
+    }
+
     /// Whether so few rows have all of these trigrams that finding them by those beats any other way.
     pub(crate) fn are_few(&self, trigrams: &[[char; TRIGRAM]]) -> bool {
-        let rows_of = |trigram| self.seen.get(trigram).map_or(&[][..], Vec::as_slice);
-        let Some((first, others)) = trigrams.split_first() else { return false };
-        let has_all = |row: &&u16| others.iter().all(|trigram| rows_of(trigram).binary_search(row).is_ok());
-        let both = rows_of(first).iter().filter(has_all).count();
-        self.rows >= TELLING && both <= self.rows / SHARE && both as f64 * self.weight <= FEW
+        let both = self.count_all(trigrams);
+        !trigrams.is_empty()
+            && self.rows >= TELLING
+            && both <= self.rows / SHARE
+            && both as f64 * self.weight <= FEW
     }
 }
 
@@ -161,6 +181,7 @@ mod tests {
         assert!(!sample.are_few(&[all]) && !sample.are_few(&[few]) && !sample.are_few(&[few, odd]));
         assert!(sample.are_few(&[odd, [' ', ' ', ' ']]));
         assert!(!sample.are_few(&[]));
+        assert_eq!((sample.expected(&[all]), sample.expected(&[few, odd])), (1000.0, 50.0));
     }
 
     #[test]
@@ -169,7 +190,25 @@ mod tests {
         let texts: Vec<String> = (0..1000).map(|n| (if n < 20 { "few" } else { "" }).to_owned()).collect();
         assert!(sample(&texts, 1000).are_few(&[RARE]));
         assert!(!sample(&texts[..400], 400).are_few(&[RARE]));
-        assert!(!sample(&texts, 2_000_000).are_few(&[RARE]));
+        let large = sample(&texts, 2_000_000);
+        assert!(!large.are_few(&[RARE]));
+        assert_eq!((large.table_rows(), large.expected(&[RARE])), (1e6, 20_000.0));
+    }
+
+    #[test]
+    fn texts_that_recur_at_even_distances_are_seen_as_often_as_they_are_there() {
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
+        // Of 20,000 rows one in ten is looked at, and one in ten is a hit.
+        let rows = "CREATE TABLE t (x TEXT); WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) \
+                    INSERT INTO t SELECT CASE i % 10 WHEN 5 THEN 'hit' ELSE 'hay' END FROM n";
+        connection.execute_batch(rows).unwrap();
+        let index = SearchIndex { index: "i", table: "t", text: "t.x" };
+        let mut statement = connection.prepare(&Sample::statement(&index, 20_000, true)).unwrap();
+        let texts: Vec<String> =
+            statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        let sample = sample(&texts, 20_000);
+        assert_eq!(sample.table_rows(), 20_000.0);
+        assert!((1_000.0..3_000.0).contains(&sample.expected(&[['h', 'i', 't']])));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use rusqlite::{CachedStatement, Connection, OpenFlags};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 
 use crate::error::{DbError, Result};
+use crate::private;
 use crate::row::{Read, Row};
 use crate::sample::Samples;
 use crate::tx::Tx;
@@ -39,6 +40,8 @@ const WRITER_CACHE_KIB: i64 = -32_000;
 const CHECKPOINT_PAGES: i64 = 10_000;
 /// How much of the file readers map rather than copy; what they touch is the system's cache, not ours.
 const MAPPED_BYTES: i64 = 1 << 30;
+/// Steps between two looks at whether a statement has taken too many.
+const PACE: i32 = 1000;
 /// Prepared statements kept for each connection.
 const STATEMENTS: usize = 256;
 
@@ -63,9 +66,7 @@ pub(crate) struct Verdict {
 
 impl Sqlite {
     pub(crate) fn open(path: &Path, before_commit: &'static str) -> Result<Arc<Sqlite>> {
-        if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder).map_err(DbError::failed)?;
-        }
+        private::prepare_database(path).map_err(DbError::failed)?;
         let connection = Connection::open(path)?;
         prepare(&connection)?;
         use_write_ahead_log(&connection)?;
@@ -227,6 +228,20 @@ pub(crate) fn query<T>(
     Ok(found)
 }
 
+/// Makes statements give up after so many steps of SQLite's machine, or lets them run again.
+pub(crate) fn limit_steps(connection: &mut Connection, steps: Option<i64>) -> Result<()> {
+    let Some(steps) = steps else {
+        return Ok(connection.progress_handler(0, None::<fn() -> bool>)?);
+    };
+    // SQLite's own count goes on where a cached statement ended before, so its looks are counted instead.
+    let mut left = steps / i64::from(PACE);
+    let is_over = move || {
+        left -= 1;
+        left < 0
+    };
+    Ok(connection.progress_handler(PACE, Some(is_over))?)
+}
+
 /// Runs a statement and says how many rows it touched.
 pub(crate) fn run_statement(connection: &Connection, sql: &str, params: &[Value]) -> Result<u64> {
     let mut statement = connection.prepare_cached(sql)?;
@@ -249,4 +264,25 @@ fn bind(statement: &mut CachedStatement<'_>, params: &[Value]) -> Result<()> {
 /// Placeholders are written `$1`; SQLite numbers them as `?1`.
 pub(crate) fn placeholders(sql: &str) -> String {
     sql.replace('$', "?")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_statement_gives_up_after_its_steps_whatever_ran_before() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) SELECT count(*) FROM n";
+        let count =
+            |connection: &Connection, rows: i64| query(connection, sql, &[rows.into()], |row| row.int(0));
+        for _ in 0..20 {
+            limit_steps(&mut connection, Some(20_000)).unwrap();
+            assert_eq!(count(&connection, 500).unwrap(), [500]);
+            limit_steps(&mut connection, Some(20_000)).unwrap();
+            assert!(matches!(count(&connection, 50_000), Err(DbError::GaveUp)));
+        }
+        limit_steps(&mut connection, None).unwrap();
+        assert_eq!(count(&connection, 50_000).unwrap(), [50_000]);
+    }
 }

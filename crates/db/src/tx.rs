@@ -141,6 +141,11 @@ impl Tx {
         Ok(self.query(parts.concat(), params, read).await?.into_iter().next())
     }
 
+    /// Whether there is a row.
+    pub async fn exists(&mut self, parts: &[&str], params: &[Value]) -> Result<bool> {
+        Ok(self.maybe(parts, params, |_| Ok(())).await?.is_some())
+    }
+
     /// Like [`Tx::maybe`], for a row that will be changed: nobody else changes it until we commit.
     pub async fn lock<T: Send + 'static>(
         &mut self,
@@ -163,6 +168,18 @@ impl Tx {
         // be added meanwhile.
         let suffix = if self.is_sqlite() { "" } else { " FOR NO KEY UPDATE" };
         self.query([&parts.concat(), suffix].concat(), params, read).await
+    }
+
+    /// Like [`Tx::maybe`], for a row that must stay as it is until we commit. Others may do the same at once; whoever
+    /// wants to change it waits.
+    pub async fn share<T: Send + 'static>(
+        &mut self,
+        parts: &[&str],
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Option<T>> {
+        let suffix = if self.is_sqlite() { "" } else { " FOR SHARE" };
+        Ok(self.query([&parts.concat(), suffix].concat(), params, read).await?.into_iter().next())
     }
 
     /// Rows to work on that nobody else is working on; the rest are skipped, not waited for.
@@ -309,6 +326,34 @@ impl Tx {
         let outcome = begun(client, state, postgres::query_planned(client, &sql, params, read)).await;
         self.failed |= outcome.is_err();
         outcome
+    }
+
+    /// Like [`Tx::query`], but SQLite gives up after so many steps of its machine: `None`.
+    pub(crate) async fn query_within<T: Send + 'static>(
+        &mut self,
+        steps: i64,
+        sql: String,
+        params: &[Value],
+        read: Read<T>,
+    ) -> Result<Option<Vec<T>>> {
+        self.limit_steps(Some(steps))?;
+        let outcome = self.rows(sql, params, read).await;
+        self.limit_steps(None)?;
+        if matches!(outcome, Err(DbError::GaveUp)) {
+            return Ok(None);
+        }
+        self.failed |= outcome.is_err();
+        outcome.map(Some)
+    }
+
+    fn limit_steps(&mut self, steps: Option<i64>) -> Result<()> {
+        match &mut self.inner {
+            Inner::Writer(connection) | Inner::Reader { connection: Some(connection), .. } => {
+                sqlite::limit_steps(connection, steps)
+            }
+            // A lost connection took its limit along.
+            Inner::Reader { connection: None, .. } | Inner::Postgres { .. } => Ok(()),
+        }
     }
 
     async fn rows<T: Send + 'static>(

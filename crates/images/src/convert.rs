@@ -3,7 +3,7 @@
 //! Both decode and encode, so that what leaves is only ever what this crate wrote. This module must not
 //! know limits of decoding or geometry; it puts the parts in order.
 
-use crate::decode::decode;
+use crate::decode::{self, decode};
 use crate::encode::Encoding;
 use crate::scale::{Fit, scale};
 use crate::{Image, ImageError};
@@ -26,12 +26,18 @@ pub struct Resize {
     pub quality: u8,
 }
 
-/// Turns an upload into a picture that is safe to store and to serve.
+/// How many pixels an upload has, by its header. It is quick, and tells what [`normalise`] will cost; one with more than
+/// `max_pixels` is refused.
+pub fn measure(upload: &[u8], max_pixels: u64) -> Result<u64, ImageError> {
+    decode::measure(upload, max_pixels)
+}
+
+/// Turns an upload of at most `max_pixels` into a picture that is safe to store and to serve.
 ///
 /// The first frame is taken, turned upright, scaled down to fit 1024 × 1024 and written anew, as JPEG if
 /// it was one and as PNG otherwise. Metadata, further frames and appended bytes do not survive.
-pub fn normalise(upload: &[u8]) -> Result<Image, ImageError> {
-    let (picture, format) = decode(upload)?;
+pub fn normalise(upload: &[u8], max_pixels: u64) -> Result<Image, ImageError> {
+    let (picture, format) = decode(upload, max_pixels)?;
     let picture = scale(picture, (MAX_SIDE, MAX_SIDE), Fit::ScaleDown);
     Encoding::after(format).encode(&picture, STORED_JPEG_QUALITY)
 }
@@ -41,7 +47,7 @@ pub fn normalise(upload: &[u8]) -> Result<Image, ImageError> {
 /// `content_type` is the one stored beside the bytes. A picture that is something else is refused rather
 /// than served under a wrong name.
 pub fn resize(image: &[u8], content_type: &str, options: Resize) -> Result<Image, ImageError> {
-    let (picture, format) = decode(image)?;
+    let (picture, format) = decode(image, u64::from(MAX_SIDE * MAX_SIDE))?;
     let encoding = Encoding::after(format);
     if encoding.content_type() != content_type {
         return Err(ImageError::Unsupported);
@@ -80,7 +86,7 @@ mod tests {
             let small = resize(&image.bytes, image.content_type, HALF).unwrap();
             assert_eq!((small.width, small.height), (50, 30));
             assert_eq!(small.content_type, image.content_type);
-            assert_eq!(normalise(&small.bytes).unwrap().width, 50);
+            assert_eq!(normalise(&small.bytes, 1_000_000).unwrap().width, 50);
         }
     }
 

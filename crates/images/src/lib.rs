@@ -7,6 +7,8 @@
 //! Decoding is slow and hungry (a progressive JPEG at the limits takes a few hundred megabytes while it
 //! is decoded), so callers run these functions off the request threads and few at a time.
 
+#![warn(missing_docs)]
+
 mod avatar;
 mod convert;
 mod decode;
@@ -18,7 +20,7 @@ mod tests;
 mod webp;
 
 pub use avatar::{default_avatar, initials};
-pub use convert::{Resize, normalise, resize};
+pub use convert::{Resize, measure, normalise, resize};
 pub use scale::Fit;
 
 /// A picture this crate encoded itself, with nothing in it but pixels.

@@ -6,7 +6,19 @@ use image::codecs::gif::GifEncoder;
 use image::codecs::png::PngEncoder;
 use image::{DynamicImage, Frame, ImageEncoder, ImageFormat, Rgb, RgbImage, Rgba, RgbaImage};
 
-use crate::{Fit, ImageError, Resize, normalise, resize};
+use crate::{Fit, Image, ImageError, Resize, measure, resize};
+
+const MAX_PIXELS: u64 = 32_000_000;
+
+/// Every upload is measured the way it is decoded.
+fn normalise(upload: &[u8]) -> Result<Image, ImageError> {
+    let measured = measure(upload, MAX_PIXELS);
+    let image = crate::normalise(upload, MAX_PIXELS);
+    if image.is_ok() {
+        assert!(measured.is_ok(), "what is decoded can be measured");
+    }
+    image
+}
 
 fn sample(width: u32, height: u32) -> DynamicImage {
     RgbImage::from_fn(width, height, |x, y| Rgb([(x * 7) as u8, (y * 5) as u8, (x + y) as u8])).into()
@@ -104,6 +116,29 @@ fn announced_gigapixels_are_refused_before_memory_is_taken() {
     let size = jpeg.windows(2).position(|marker| marker == [0xff, 0xc0]).unwrap() + 5;
     jpeg[size..size + 4].copy_from_slice(&[0xff; 4]);
     assert_eq!(normalise(&jpeg), Err(ImageError::TooManyPixels));
+}
+
+#[test]
+fn a_picture_is_measured_by_its_header_and_refused_by_its_pixels() {
+    let header = announced(5000, 5000, 8);
+    assert_eq!(measure(&header, 25_000_000), Ok(25_000_000));
+    assert_eq!(measure(&header, 24_999_999), Err(ImageError::TooManyPixels));
+    assert_eq!(crate::normalise(&header, 24_999_999), Err(ImageError::TooManyPixels));
+    for format in [ImageFormat::Png, ImageFormat::Jpeg, ImageFormat::Gif, ImageFormat::WebP] {
+        assert_eq!(measure(&written(&sample(60, 40), format), 2400), Ok(2400));
+        assert_eq!(measure(&written(&sample(60, 40), format), 2399), Err(ImageError::TooManyPixels));
+    }
+}
+
+#[test]
+fn a_jpeg_with_many_scans_is_refused_before_it_is_decoded() {
+    let mut jpeg = written(&sample(4, 4), ImageFormat::Jpeg);
+    let scan = jpeg.windows(2).position(|marker| marker == [0xff, 0xda]).unwrap();
+    let again: Vec<u8> = jpeg[scan..jpeg.len() - 2].to_vec();
+    for _ in 0..40 {
+        jpeg.splice(scan..scan, again.iter().copied());
+    }
+    assert_eq!(measure(&jpeg, MAX_PIXELS), Err(ImageError::Unsupported));
 }
 
 #[test]

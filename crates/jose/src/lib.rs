@@ -7,6 +7,8 @@
 //! Randomness comes from the cryptographic library and not from the application's generator: keys and
 //! nonces made from a generator that tests can seed would be one wiring mistake away from predictable.
 
+#![warn(missing_docs)]
+
 pub mod custom;
 pub mod digest;
 pub mod error;

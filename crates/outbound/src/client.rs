@@ -1,6 +1,6 @@
 //! Sends requests and reads answers.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use hyper::{Method, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connect::Connector;
@@ -39,7 +40,18 @@ pub struct Options {
     pub resolver: Option<Arc<dyn Resolve>>,
 }
 
-/// A request. It is always a POST.
+/// The authorities a client trusts.
+#[derive(Clone)]
+pub struct Trust(ClientConfig);
+
+impl Trust {
+    /// Reads those of the operating system, and those in a PEM file.
+    pub fn new(extra_roots: Option<&Path>) -> Result<Trust, Failure> {
+        tls::config(extra_roots).map(Trust)
+    }
+}
+
+/// A request, but for its method.
 pub struct Request<'a> {
     /// Where to; `https`, or `http` if it may go anywhere, without user name and password.
     pub url: &'a str,
@@ -78,8 +90,13 @@ pub struct Client {
 impl Client {
     /// Reads the trusted authorities. Needs a runtime only when it sends.
     pub fn new(options: Options) -> Result<Client, Failure> {
-        let config = tls::config(options.extra_roots.as_deref())?;
-        let resolver = options.resolver.unwrap_or_else(|| Arc::new(Together::new(System::default())));
+        let trust = Trust::new(options.extra_roots.as_deref())?;
+        Ok(Client::trusting(trust, options.resolver))
+    }
+
+    /// The same, with authorities that were read before.
+    pub fn trusting(Trust(config): Trust, resolver: Option<Arc<dyn Resolve>>) -> Client {
+        let resolver = resolver.unwrap_or_else(|| Arc::new(Together::new(System::default())));
         let inner = |reach| {
             let connector = HttpsConnectorBuilder::new()
                 .with_tls_config(config.clone())
@@ -93,14 +110,23 @@ impl Client {
                 .http1_max_buf_size(HEAD_BYTES)
                 .build(connector)
         };
-        Ok(Client { public: inner(Reach::Public), any: inner(Reach::Any) })
+        Client { public: inner(Reach::Public), any: inner(Reach::Any) }
     }
 
-    /// Sends a request and reads the answer, all within the request's time.
+    /// Sends a POST and reads the answer, all within the request's time.
     pub async fn post(&self, request: Request<'_>) -> Result<Answer, Failure> {
+        self.send(Method::POST, request).await
+    }
+
+    /// The same with a GET, which should have no body.
+    pub async fn get(&self, request: Request<'_>) -> Result<Answer, Failure> {
+        self.send(Method::GET, request).await
+    }
+
+    async fn send(&self, method: Method, request: Request<'_>) -> Result<Answer, Failure> {
         let Request { url, headers, body, reach, timeout: time, keep } = request;
         let mut sent = hyper::Request::new(Full::new(body));
-        *sent.method_mut() = Method::POST;
+        *sent.method_mut() = method;
         *sent.uri_mut() = target::read(url, reach)?;
         for (name, value) in headers {
             let wrong = || Failure::Header(name.to_owned());

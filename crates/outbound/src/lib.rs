@@ -7,8 +7,11 @@
 //!
 //! What is sent, and whether to try again, is the caller's business.
 
+#![warn(missing_docs)]
+
 pub mod client;
 mod connect;
+pub mod dns;
 pub mod failure;
 pub mod reach;
 pub mod resolve;

@@ -6,6 +6,8 @@
 //! once. What the caller may rely on: whatever [`Digest::parse`] accepts costs at most one or two seconds of one core
 //! to verify, and no password and no digest text makes anything panic.
 
+#![warn(missing_docs)]
+
 mod common;
 mod digest;
 mod encoding;

@@ -5,16 +5,21 @@
 
 mod webhooks;
 
+use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgAction, Command};
 
 use crate::config::{SETTINGS, Setting};
+use crate::frameworks::FRAMEWORKS;
 
 const EXAMPLES: &str = "\
 Examples:
   latchkey serve                                   start on http://127.0.0.1:3400 with data in ./data
   latchkey serve --listen 0.0.0.0:80 --log-format json
   LATCHKEY_DATABASE=postgres://latchkey@db/latchkey latchkey serve
+  latchkey env next                                what goes into .env.local of an app with Next.js
+  latchkey trust                                   HTTPS on this machine, for SDKs that need it
   latchkey keys --json                             a further secret key, for a script
+  latchkey keys revoke key_…                       refuse a key that has leaked
   latchkey instances create --environment production --frontend-api clerk.example.com
   latchkey settings set session.lifetime_seconds=86400 sign_up.mode=restricted
   latchkey settings reset session                  its settings as they were at first
@@ -28,47 +33,51 @@ LATCHKEY_MASTER_KEY, or leave it to the file master.key in the data directory.
 
 Exit codes: 0 it worked, 1 it failed, 2 the command line or the configuration must be corrected.";
 
+/// What stands below the help of every command.
+const ELSEWHERE: &str =
+    "The flags of the configuration, such as --data-dir, work here too: `latchkey --help` lists them.";
+
 /// The whole command line.
 pub(crate) fn command() -> Command {
+    let all = root();
+    let names: Vec<String> = all.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    names.into_iter().fold(all, |all, name| all.mut_subcommand(name, pointing))
+}
+
+/// A command and those below it, with a line that says where the flags of the configuration are.
+fn pointing(command: Command) -> Command {
+    let names: Vec<String> = command.get_subcommands().map(|one| one.get_name().to_owned()).collect();
+    let examples = command.get_after_long_help().map(|text| format!("{text}\n\n")).unwrap_or_default();
+    let command = command.after_help(ELSEWHERE).after_long_help(format!("{examples}{ELSEWHERE}"));
+    names.into_iter().fold(command, |command, name| command.mut_subcommand(name, pointing))
+}
+
+fn root() -> Command {
     Command::new("latchkey")
         .version(env!("CARGO_PKG_VERSION"))
         .about("A self-hosted identity server that Clerk's SDKs can talk to")
-        .after_help("`latchkey --help` shows all settings and examples.")
-        .after_long_help(EXAMPLES)
+        .after_help("`latchkey --help` shows the flags of the configuration, and examples.")
+        .after_long_help(format!("{}\n\n{EXAMPLES}", configuration()))
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .arg(config_flag())
         .args(SETTINGS.iter().filter_map(setting_flag))
-        .subcommand(
-            Command::new("serve")
-                .about("Start the server")
-                .long_about(
-                    "Start the server. On the first start the database is made and a development instance \
+        .subcommand(Command::new("serve").about("Start the server").long_about(
+            "Start the server. On the first start the database is made and a development instance \
                      with it; what an app needs to reach it is printed. SIGTERM and SIGINT end it after the \
                      running requests are answered.",
-                ),
-        )
-        .subcommand(
-            Command::new("keys")
-                .about("Make and print a further secret key of an instance")
-                .long_about(
-                    "Make and print a further secret key of an instance. Secret keys are kept as digests, so \
-                     an earlier one cannot be shown again; it keeps working. Works while the server runs, and \
-                     before its first start.",
-                )
-                .arg(json_flag())
-                .arg(instance_flag()),
-        )
+        ))
+        .subcommand(keys())
+        .subcommand(env())
+        .subcommand(trust())
         .subcommand(instances())
         .subcommand(settings())
         .subcommand(signing_keys())
         .subcommand(webhooks::command())
-        .subcommand(
-            Command::new("migrate")
-                .about("Bring the database's schema up to date")
-                .long_about("Bring the database's schema up to date and say what was applied. `serve` does it too."),
-        )
+        .subcommand(Command::new("migrate").about("Bring the database's schema up to date").long_about(
+            "Bring the database's schema up to date and say what was applied. `serve` does it too.",
+        ))
         .subcommand(
             Command::new("openapi").about("Print the OpenAPI document of the Backend API").arg(
                 Arg::new("frontend")
@@ -78,7 +87,97 @@ pub(crate) fn command() -> Command {
             ),
         )
         .subcommand(Command::new("config").about("Print every setting with its default and what it is for"))
+        .subcommand(
+            Command::new("docs")
+                .hide(true)
+                .about("Print a page of the documentation that is made from the code")
+                .arg(Arg::new("page").required(true).value_parser(["settings", "frameworks"])),
+        )
         .subcommand(Command::new("version").about("Print the version"))
+}
+
+fn keys() -> Command {
+    Command::new("keys")
+        .about("List, create or revoke the secret keys of an instance")
+        .long_about(
+            "List, create or revoke the secret keys of an instance; alone, make and print a further one. Secret keys \
+             are kept as digests, so an earlier one cannot be shown again; it keeps working. Works while the server \
+             runs, and before its first start. docs/KEYS.md says what to do when a key has leaked.",
+        )
+        .disable_help_subcommand(true)
+        .arg(json_flag())
+        .arg(instance_flag())
+        .subcommand(
+            Command::new("list")
+                .about("List the secret keys of an instance: id, beginning and end, and when they were made")
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("create")
+                .about("Make and print a further secret key")
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("revoke")
+                .about("Revoke a secret key: it is refused from the next request on")
+                .arg(
+                    Arg::new("key")
+                        .value_name("KEY")
+                        .required(true)
+                        .help("Its id, such as key_…, or the key itself"),
+                )
+                .arg(instance_flag()),
+        )
+}
+
+fn env() -> Command {
+    let names =
+        FRAMEWORKS.iter().map(|one| PossibleValue::new(one.name).aliases(one.aliases).help(one.title));
+    Command::new("env")
+        .about("Print what goes into the environment of an app, for its framework")
+        .long_about(
+            "Print what goes into the environment of an app: a block for the .env file of its framework, with the \
+             keys, the URLs, and as comments what must stand in code. Without a framework it lists all it knows; \
+             docs/FRAMEWORKS.md has all of them.\n\n\
+             Secret keys are kept as digests, so only the first one of the development instance is known; \
+             --new-key makes a further one.",
+        )
+        .arg(Arg::new("framework").value_name("FRAMEWORK").value_parser(PossibleValuesParser::new(names)))
+        .arg(
+            Arg::new("new-key")
+                .long("new-key")
+                .action(ArgAction::SetTrue)
+                .help("Make a further secret key and put it in"),
+        )
+        .arg(
+            Arg::new("plain")
+                .long("plain")
+                .action(ArgAction::SetTrue)
+                .help("For plain HTTP, also where the local certificate authority is trusted"),
+        )
+        .arg(instance_flag())
+        .arg(json_flag())
+}
+
+fn trust() -> Command {
+    let flag = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).action(ArgAction::SetTrue).help(help)
+    };
+    Command::new("trust")
+        .about("Let this machine trust HTTPS of the Frontend API, for development")
+        .long_about(
+            "Make a certificate authority in the data directory, and put it into the stores of the system and of \
+             browsers. It is good for localhost, names below it and loopback addresses only. After the next start the \
+             Frontend API speaks HTTPS beside plain HTTP, and the publishable key of the development instance names \
+             a host below .localhost. SDKs without a proxy variable need that; the earlier key keeps working.\n\n\
+             Run it as yourself: what needs the administrator is printed, to be typed.",
+        )
+        .arg(flag("remove", "Take it back: out of the stores, and out of the data directory"))
+        .arg(flag("print", "Show what would be done, and do nothing"))
+        .arg(flag("skip-system", "Leave the store of the system as it is"))
+        .arg(flag("skip-browsers", "Leave the stores of browsers as they are"))
 }
 
 fn instances() -> Command {
@@ -143,6 +242,12 @@ fn settings() -> Command {
                         .value_name("PATH")
                         .num_args(0..)
                         .help("Such as session, or session.lifetime_seconds"),
+                )
+                .arg(
+                    Arg::new("explain")
+                        .long("explain")
+                        .action(ArgAction::SetTrue)
+                        .help("Say what each setting does, what it can be, and its default"),
                 )
                 .arg(instance_flag())
                 .arg(json_flag()),
@@ -245,12 +350,25 @@ fn json_flag() -> Arg {
     Arg::new("json").long("json").action(ArgAction::SetTrue).help("Print JSON")
 }
 
+/// The flags that every command takes, which are listed here once instead of in the help of each.
+fn configuration() -> String {
+    let config = "      --config <PATH>\n          The file with the settings [LATCHKEY_CONFIG]; ./latchkey.toml, if it \
+                  exists, unless set";
+    let flags = SETTINGS.iter().filter_map(|setting| {
+        let help = setting.help.replace('\n', "\n          ");
+        let flag = setting.flag?;
+        Some(format!("      --{flag} <{}>\n          {help} [{}]", setting.value, setting.variable))
+    });
+    let lines: Vec<String> = std::iter::once(config.to_owned()).chain(flags).collect();
+    format!("Configuration, the same for every command:\n{}", lines.join("\n"))
+}
+
 fn config_flag() -> Arg {
     Arg::new("config")
         .long("config")
         .value_name("PATH")
         .global(true)
-        .help_heading("Settings")
+        .hide(true)
         .help("The file with the settings [LATCHKEY_CONFIG]; ./latchkey.toml, if it exists, unless set")
 }
 
@@ -258,8 +376,7 @@ fn setting_flag(setting: &'static Setting) -> Option<Arg> {
     let Setting { variable, flag, value, help, .. } = setting;
     let flag = (*flag)?;
     let help = format!("{help} [{variable}]");
-    let arg = Arg::new(flag).long(flag).value_name(*value).global(true);
-    Some(arg.help_heading("Settings").hide_short_help(true).help(help))
+    Some(Arg::new(flag).long(flag).value_name(*value).global(true).hide(true).help(help))
 }
 
 #[cfg(test)]
@@ -279,6 +396,21 @@ mod tests {
             let matches = command().try_get_matches_from(line).unwrap();
             let (_, serve) = matches.subcommand().unwrap();
             assert_eq!(serve.get_one::<String>("listen").unwrap(), "[::1]:1");
+        }
+    }
+
+    #[test]
+    fn help_of_a_command_has_its_own_flags_only() {
+        for line in [&["latchkey", "settings", "get", "--help"][..], &["latchkey", "env", "--help"]] {
+            let help = command().try_get_matches_from(line).unwrap_err().to_string();
+            assert!(!help.contains("--tls-certificate") && help.contains("latchkey --help"), "{help}");
+            assert!(help.lines().count() < 60, "{help}");
+        }
+        let all = command().try_get_matches_from(["latchkey", "--help"]).unwrap_err().to_string();
+        for setting in SETTINGS {
+            let shown =
+                setting.flag.is_none_or(|flag| all.contains(&format!("--{flag} <{}>", setting.value)));
+            assert!(shown, "{}", setting.name);
         }
     }
 

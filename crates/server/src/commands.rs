@@ -1,11 +1,13 @@
 //! The commands: each reads the configuration, does one thing and prints what came of it.
 
+mod env;
 mod instances;
 mod keys;
 mod migrate;
 mod serve;
 mod settings;
 mod signing_keys;
+mod trust;
 mod webhook_deliveries;
 mod webhooks;
 
@@ -14,13 +16,21 @@ use latchkey_outbound::client::{Client, Options};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
-use crate::{logging, show};
+use crate::groups::UPPER;
+use crate::{frameworks, logging, reference, show};
 
 /// Runs the command the line names.
 pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
     match line.subcommand() {
         Some(("serve", own)) => serve::run(configure(own)?),
-        Some(("keys", own)) => wait(keys::run(&configure(own)?, own)),
+        Some(("env", own)) => wait(env::run(&configure(own)?, own)),
+        Some(("trust", own)) => trust::run(&configure(own)?, own),
+        Some(("keys", group)) => match group.subcommand() {
+            Some(("list", own)) => wait(keys::list(&configure(own)?, own)),
+            Some(("revoke", own)) => wait(keys::revoke(&configure(own)?, own)),
+            Some((_, own)) => wait(keys::create(&configure(own)?, own)),
+            None => wait(keys::create(&configure(group)?, group)),
+        },
         Some(("instances", group)) => match group.subcommand() {
             Some(("list", own)) => wait(instances::list(&configure(own)?, own)),
             Some(("create", own)) => wait(instances::create(&configure(own)?, own)),
@@ -50,8 +60,15 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
         Some(("openapi", own)) => {
             let config = configure(own)?;
             show::json(&match own.get_flag("frontend") {
-                true => latchkey_app::frontend_document(&config.frontend_url(config.frontend_listen)),
-                false => latchkey_app::document(&config.api_url(config.listen)),
+                true => latchkey_app::frontend_document(&config.frontend_url(config.frontend_listen), UPPER),
+                false => latchkey_app::document(&config.api_url(config.listen), UPPER),
+            });
+            Ok(())
+        }
+        Some(("docs", own)) => {
+            show::result(&match own.get_one::<String>("page").map(String::as_str) {
+                Some("frameworks") => frameworks::document(),
+                _ => reference::document()?,
             });
             Ok(())
         }

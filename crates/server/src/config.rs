@@ -15,9 +15,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use latchkey_app::limits::RateLimits;
 use latchkey_base::secret::Secret;
 use latchkey_db::Location;
+use latchkey_kernel::limits::RateLimits;
 use latchkey_web::throttle::Limit;
 use tracing::Level;
 
@@ -46,6 +46,8 @@ pub(crate) struct Config {
     pub(crate) master_key: Option<Secret>,
     pub(crate) rate_limits: RateLimits,
     pub(crate) trusted_proxies: Vec<IpAddr>,
+    pub(crate) metrics_listen: Option<SocketAddr>,
+    pub(crate) metrics_token: Option<Secret>,
     pub(crate) hash_threads: usize,
     pub(crate) log_format: LogFormat,
     pub(crate) log_level: Level,
@@ -180,11 +182,17 @@ impl Reader {
         let master_key = self.take("master_key", parse::master_key);
         let rate_limits = self.rate_limits();
         let trusted_proxies = self.take("trusted_proxies", parse::addresses);
+        let metrics_listen = self.take("metrics_listen", parse::maybe_address);
+        let metrics_token = self.take("metrics_token", parse::token);
         let hash_threads = self.take("hash_threads", |text| parse::number(text, 0..=256));
         let formats = [("text", LogFormat::Text), ("json", LogFormat::Json)];
         let log_format = self.take("log_format", |text| parse::one_of(text, &formats));
         let log_level = self.take("log_level", |text| parse::one_of(text, LEVELS));
-        self.must_differ(listen?, frontend_listen?);
+        self.must_differ("frontend_listen", frontend_listen?, ("listen", listen?));
+        if let Some(metrics) = metrics_listen? {
+            self.must_differ("metrics_listen", metrics, ("listen", listen?));
+            self.must_differ("metrics_listen", metrics, ("frontend_listen", frontend_listen?));
+        }
         let data_dir = data_dir?;
         Some(Config {
             listen: listen?,
@@ -197,6 +205,8 @@ impl Reader {
             master_key: master_key?,
             rate_limits: rate_limits?,
             trusted_proxies: trusted_proxies?,
+            metrics_listen: metrics_listen?,
+            metrics_token: metrics_token?,
             hash_threads: Some(hash_threads?).filter(|count| *count > 0).unwrap_or_else(half_of_the_cores),
             log_format: log_format?,
             log_level: log_level?,
@@ -224,11 +234,11 @@ impl Reader {
         }
     }
 
-    fn must_differ(&mut self, listen: SocketAddr, frontend_listen: SocketAddr) {
-        if listen == frontend_listen && listen.port() != 0 {
-            let (_, source) = self.layers.get("frontend_listen");
-            let wrong = format!("It is {listen}, and so is `listen`.");
-            self.problems.push(Problem::new("frontend_listen", &source, wrong, "Give it a port of its own."));
+    fn must_differ(&mut self, name: &str, address: SocketAddr, (other, taken): (&str, SocketAddr)) {
+        if address == taken && address.port() != 0 {
+            let (_, source) = self.layers.get(name);
+            let wrong = format!("It is {address}, and so is `{other}`.");
+            self.problems.push(Problem::new(name, &source, wrong, "Give it a port of its own."));
         }
     }
 
@@ -297,9 +307,10 @@ fn find_file(flag: Option<String>) -> Result<Option<File>, Problem> {
 fn mistyped(variables: impl Iterator<Item = String>) -> Vec<Problem> {
     let typed = variables.filter_map(|name| name.strip_prefix("LATCHKEY_").map(str::to_lowercase));
     let unknown = typed.filter(|name| name != "config" && !names().any(|known| known == name));
-    unknown.filter_map(|name| Some(Problem::mistyped(&name, nearest(&name, names())?))).collect()
+    unknown.filter_map(|name| Some(Problem::mistyped(&name, problem::mistyped(&name, names())?))).collect()
 }
 
-fn variable(name: &str) -> Option<String> {
+/// A variable of the environment.
+pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }

@@ -7,7 +7,6 @@ use crate::config::{Problem, report};
 /// A command's bad end.
 #[derive(Debug)]
 pub(crate) struct Failure {
-    /// The exit code.
     pub(crate) code: u8,
     /// What to tell the operator.
     pub(crate) message: String,

@@ -7,11 +7,12 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::secret::Secret;
+use latchkey_db::keep_private;
 use latchkey_jose::seal::MasterKey;
 
 use crate::failure::Failure;
@@ -32,6 +33,7 @@ pub(crate) fn make_data_dir(dir: &Path) -> Result<(), Failure> {
 /// The master key in the data directory, if there is one.
 pub(crate) fn find_master_key(dir: &Path) -> Result<Option<MasterKey>, Failure> {
     let path = dir.join(MASTER_KEY);
+    keep_private(&path);
     let text = match fs::read_to_string(&path) {
         Ok(text) => Secret::new(text),
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
@@ -42,9 +44,6 @@ pub(crate) fn find_master_key(dir: &Path) -> Result<Option<MasterKey>, Failure> 
             ));
         }
     };
-    if fs::metadata(&path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0) {
-        tracing::warn!("the master key {0} is open to other users; run: chmod 600 {0}", path.display());
-    }
     MasterKey::from_base64(text.expose()).map(Some).map_err(|_| {
         Failure::new(
             format!("The master key {} is not 32 bytes in base64.", path.display()),
@@ -90,7 +89,9 @@ pub(crate) fn keep_development_key(
 
 /// The kept key of a development instance; nothing when it is another's or cannot be opened.
 pub(crate) fn find_development_key(dir: &Path, instance: &InstanceId, master: &MasterKey) -> Option<Secret> {
-    let sealed = fs::read(dir.join(DEVELOPMENT_KEY)).ok()?;
+    let path = dir.join(DEVELOPMENT_KEY);
+    keep_private(&path);
+    let sealed = fs::read(path).ok()?;
     let plain = master.open(&context(instance), &sealed).ok()?;
     String::from_utf8(plain).ok().map(Secret::new)
 }
@@ -148,7 +149,7 @@ fn context(instance: &InstanceId) -> String {
 }
 
 /// Writes a new file next to `path`, readable by its owner only and safely on disk.
-fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
+pub(crate) fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
     let unique = u64::from_ne_bytes(latchkey_jose::digest::random());
     let temporary = path.with_extension(format!("{unique:016x}.tmp"));
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&temporary)?;
@@ -159,6 +160,8 @@ fn write_beside(path: &Path, bytes: &[u8]) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use latchkey_base::Time;
     use latchkey_base::rng::SeededRng;
 

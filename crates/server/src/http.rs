@@ -1,6 +1,7 @@
 //! Serving over HTTP: accepting connections, within limits, and ending without losing a request.
 //!
-//! Everything a client can hold open is bounded: the number of connections and of the requests in them (here),
+//! Everything a client can hold open is bounded: the number of connections (`http/slots.rs`) and of the requests in
+//! them (`http/request_slots.rs`), both in sum and by the network they come from,
 //! the time of a TLS handshake (`http/connection.rs`), the size of a request's head (`http/http1.rs`,
 //! `http/http2.rs`) and its time (`http/patience.rs`), the body and the work (in the router), the time an answer
 //! waits to be read (`http/stall.rs`, and `http/streams.rs` for the windows of HTTP/2), the time a connection
@@ -12,32 +13,37 @@ mod frames;
 mod http1;
 mod http2;
 mod patience;
-mod places;
 mod plain;
 mod request;
+mod request_slots;
+mod slots;
 mod stall;
 mod stop;
 mod streams;
 #[cfg(test)]
 mod tests;
 
-use std::net::SocketAddr;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use axum::{Extension, Router};
+use connection::{Limits, SideService};
+use futures_util::future::join_all;
+use latchkey_kernel::cx::Encrypted;
+use request_slots::RequestSlots;
+use slots::Slots;
+use stop::Stops;
+pub(crate) use stop::{StopSignal, stop_signal};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 
-use connection::{Face, Limits};
-use places::Places;
-use stop::Stops;
-pub(crate) use stop::{StopSignal, stop_signal};
+use crate::tls::Tls;
 
-/// Connections at most, of both APIs together. One costs some 10 KB while idle, so this is some 100 MB, and a few
+/// Connections at most, of all listeners together. One costs some 10 KB while idle, so this is some 100 MB, and a few
 /// times as much with TLS and HTTP/2.
 const CONNECTIONS: usize = 10_000;
 /// What clients may take, each step of a connection.
@@ -52,58 +58,95 @@ const LIMITS: Limits = Limits {
 };
 /// How long running requests get to finish after a signal; less than the 30 s that orchestrators give.
 const GRACE: Duration = Duration::from_secs(25);
+/// Connections that wait to be accepted: what arrives at once when somebody opens thousands. The next one would be
+/// lost, and its client would try again after a second. The system allows for as many unless it is told otherwise.
+const BACKLOG: u32 = 4096;
 /// How long to wait when the system has no file descriptor or memory for a connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 
 /// One side of the server before it serves: where it listens, what answers there, and its TLS if it has one.
 pub(crate) struct Side {
+    pub(crate) name: &'static str,
     pub(crate) listener: TcpListener,
     pub(crate) router: Router,
     pub(crate) tls: Option<TlsAcceptor>,
+    /// Whether clients of a side with TLS may speak plain HTTP as well.
+    pub(crate) is_tls_optional: bool,
+    /// Connections at most, where it is for few; otherwise half of all there can be.
+    pub(crate) few: Option<usize>,
 }
 
-/// A side that serves. Its connections are limited apart from those of the other side, so that browsers cannot
+impl Side {
+    pub(crate) fn new(name: &'static str, listener: TcpListener, router: Router, tls: Option<Tls>) -> Side {
+        let is_tls_optional = tls.as_ref().is_some_and(|tls| tls.is_optional);
+        Side { name, listener, router, tls: tls.map(|tls| tls.acceptor), is_tls_optional, few: None }
+    }
+}
+
+/// A side that serves. Its connections are limited apart from those of the other sides, so that browsers cannot
 /// keep backends out.
 struct Door {
     listener: TcpListener,
-    face: Arc<Face>,
-    slots: Arc<Semaphore>,
+    side: Arc<SideService>,
+    slots: Arc<Slots>,
 }
 
 impl Door {
-    fn open(name: &str, side: Side, limit: usize) -> Door {
-        let Side { listener, router, tls } = side;
+    fn open(side: Side, limit: usize, trusted_proxies: &[IpAddr]) -> Door {
+        let Side { name, listener, router, tls, is_tls_optional, few } = side;
+        let limit = few.map_or(limit, |few| few.min(limit));
         if let Ok(address) = listener.local_addr() {
             let tls = tls.is_some();
             tracing::info!(%address, connections = limit, tls, "the {name} listens on {address}");
         }
         // A connection of HTTP/1.1 has one request at a time; as many have room in all those of HTTP/2 together.
-        let places = Places::new(limit);
-        let face = Arc::new(Face { router, tls, places: Arc::new(places), limits: LIMITS });
-        Door { listener, face, slots: Arc::new(Semaphore::new(limit)) }
+        let request_slots = Arc::new(RequestSlots::new(limit));
+        let service = |router, tls, plain| {
+            let request_slots = request_slots.clone();
+            Arc::new(SideService { router, tls, plain, request_slots, limits: LIMITS })
+        };
+        let plain = is_tls_optional.then(|| service(router.clone(), None, None));
+        let router = if tls.is_some() { router.layer(Extension(Encrypted)) } else { router };
+        let side = service(router, tls, plain);
+        Door { listener, side, slots: Arc::new(Slots::new(limit, trusted_proxies)) }
+    }
+
+    /// Serves every connection that there is room for, and closes the others at once: waiting for room would make
+    /// everybody wait behind those who hold it.
+    async fn serve(&self, stops: &Stops) {
+        loop {
+            let (stream, peer) = accept(&self.listener).await;
+            let Some(held) = self.slots.take(peer.ip()) else {
+                tracing::debug!("a connection is refused: its network has its share, or everybody is busy");
+                continue;
+            };
+            tokio::spawn(connection::serve(self.side.clone(), stream, peer, held, stops.watch()));
+        }
     }
 }
 
-/// Serves both APIs until a signal, then finishes what is running.
-pub(crate) async fn serve(backend: Side, frontend: Side, mut stop: StopSignal) {
-    let limit = connection_limit() / 2;
-    let backend = Door::open("Backend API", backend, limit);
-    let frontend = Door::open("Frontend API", frontend, limit);
-    let stops = Stops::default();
-    let name = loop {
-        let (door, accepted) = tokio::select! {
-            accepted = accept(&backend.listener, &backend.slots) => (&backend, accepted),
-            accepted = accept(&frontend.listener, &frontend.slots) => (&frontend, accepted),
-            name = stop.next() => break name,
-        };
-        let (stream, peer, slot) = accepted;
-        let connection = connection::serve(door.face.clone(), stream, peer, stops.watch());
-        tokio::spawn(async move {
-            let _slot = slot;
-            connection.await;
-        });
+/// Listens at an address.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = match address {
+        SocketAddr::V4(_) => TcpSocket::new_v4()?,
+        SocketAddr::V6(_) => TcpSocket::new_v6()?,
     };
-    drop((backend.listener, frontend.listener));
+    // A server that starts again need not wait for the connections of the one before.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
+}
+
+/// Serves all sides until a signal, then finishes what is running.
+pub(crate) async fn serve(sides: Vec<Side>, trusted_proxies: &[IpAddr], mut stop: StopSignal) {
+    let limit = connection_limit() / 2;
+    let doors: Vec<Door> = sides.into_iter().map(|side| Door::open(side, limit, trusted_proxies)).collect();
+    let stops = Stops::default();
+    let name = tokio::select! {
+        name = stop.next() => name,
+        _ = join_all(doors.iter().map(|door| door.serve(&stops))) => "no listener",
+    };
+    drop(doors);
     finish(stops, name, stop).await;
 }
 
@@ -124,19 +167,14 @@ async fn finish(stops: Stops, name: &str, mut stop: StopSignal) {
     }
 }
 
-/// The next connection, once there is room for one. Failing to accept one is never the end.
-async fn accept(
-    listener: &TcpListener,
-    slots: &Arc<Semaphore>,
-) -> (TcpStream, SocketAddr, Option<OwnedSemaphorePermit>) {
-    // The semaphore is never closed; without a permit the connection is merely not counted.
-    let slot = slots.clone().acquire_owned().await.ok();
+/// The next connection. Failing to accept one is never the end.
+async fn accept(listener: &TcpListener) -> (TcpStream, SocketAddr) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => {
                 // Answers are written whole: waiting for more to send only delays them.
                 let _ = stream.set_nodelay(true);
-                return (stream, peer, slot);
+                return (stream, peer);
             }
             Err(error) => {
                 tracing::error!(%error, "a connection cannot be accepted: {error}");

@@ -1,42 +1,11 @@
-//! Latchkey's program: the command line, the configuration, and serving over HTTP.
-//!
-//! It puts the parts together and holds no rule of the product. It is the one place that reads the
-//! environment, prints, and makes the real clock and the real randomness.
-
-mod cli;
-mod commands;
-mod config;
-mod failure;
-mod files;
-mod http;
-mod logging;
-mod provision;
-mod show;
-mod tls;
+//! The program itself; see the library beside it.
 
 use std::process::ExitCode;
-
-use crate::failure::Failure;
 
 /// The system's allocator is slower for many small objects on several threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// 0: it worked; 1: it failed; 2: the command line or the configuration must be corrected first.
 fn main() -> ExitCode {
-    let outcome = match cli::command().try_get_matches() {
-        Ok(matches) => commands::run(&matches),
-        Err(asked) => {
-            // Help and version arrive here too; they print to standard output and are no failure.
-            let code = u8::try_from(asked.exit_code()).unwrap_or(1);
-            return asked.print().map_or(ExitCode::FAILURE, |()| ExitCode::from(code));
-        }
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(Failure { code, message }) => {
-            show::note(&format!("latchkey: {message}"));
-            ExitCode::from(code)
-        }
-    }
+    latchkey_server::run()
 }

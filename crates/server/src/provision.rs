@@ -1,19 +1,20 @@
 //! From a configuration to a database that can be used: opened, migrated, with the master key that fits
 //! it, and with instances and their keys.
 
-use latchkey_app::migrations;
-use latchkey_app::outbox;
-use latchkey_app::resources::instances::model::{Environment, Instance, StoredKey};
-use latchkey_app::resources::instances::{keys, rules, store};
-use latchkey_app::resources::users;
+use latchkey_app::people::users;
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
-use latchkey_base::{Result, Time};
+use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Db, Location, Options, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::domains::store as domains;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::instances::model::{Instance, StoredKey};
+use latchkey_kernel::instances::{keys, rules, store};
+use latchkey_kernel::{migrations, outbox};
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};
@@ -44,12 +45,18 @@ impl Storage {
             location: config.database.clone(),
             connections: config.database_connections,
             before_commit: migrations::BEFORE_COMMIT,
-            numbering: latchkey_app::outbox::NUMBERING,
+            numbering: latchkey_kernel::outbox::NUMBERING,
         };
         let db = Db::open(&options).map_err(|error| unusable(&chain(&error)))?;
-        let applied = db.migrate(migrations::ALL).await.map_err(|error| {
-            unusable(&error.cause().map_or_else(|| error.to_string(), |cause| chain(cause)))
-        })?;
+        let unmigrated =
+            |error: Error| unusable(&error.cause().map_or_else(|| error.to_string(), |cause| chain(cause)));
+        let mut applied = db.migrate(migrations::ALL).await.map_err(unmigrated)?;
+        if let Some(collisions) = users::domains::normalise(&db).await.map_err(unmigrated)? {
+            applied.push(users::domains::STEP);
+            for collision in collisions {
+                tracing::warn!("{collision}; `latchkey migrate` lists all of these");
+            }
+        }
         let instances = store::list(&mut db.read().await?).await?;
         Ok(Storage { db, instances, applied })
     }
@@ -114,7 +121,7 @@ impl Storage {
             })
         });
         let was_first = was_first.await?;
-        self.instances = store::list(&mut self.db.read().await?).await?;
+        self.reload().await?;
         if was_first {
             keep_key(config, &made, &master);
         }
@@ -135,6 +142,11 @@ impl Storage {
                 self.move_instance(id, frontend_api, host).await?;
             }
         }
+        self.reload().await
+    }
+
+    /// Reads the instances anew.
+    pub(crate) async fn reload(&mut self) -> Result<(), Failure> {
         self.instances = store::list(&mut self.db.read().await?).await?;
         Ok(())
     }
@@ -143,6 +155,7 @@ impl Storage {
         let (key, wanted) = (id.clone(), host.clone());
         let moved = self.db.write(move |tx| {
             Box::pin(async move {
+                domains::lock_hosts(tx).await?;
                 let holder = store::find_by_frontend_api(tx, &wanted).await?;
                 if holder.is_none() {
                     store::save_frontend_api(tx, &key, &wanted).await?;
@@ -192,6 +205,7 @@ pub(crate) async fn create(
     let made = draft.made();
     let holder = db.write(move |tx| {
         Box::pin(async move {
+            domains::lock_hosts(tx).await?;
             let holder = store::find_by_frontend_api(tx, &draft.instance.frontend_api).await?;
             if holder.is_none() {
                 draft.insert(tx).await?;

@@ -5,13 +5,14 @@
 
 use std::io::Write;
 
-use latchkey_app::resources::instances::keys::publishable_key;
 use latchkey_base::Time;
 use latchkey_base::kinds::InstanceId;
+use latchkey_kernel::instances::keys::publishable_key;
 use serde::Serialize;
 
 use crate::config::Config;
-use crate::provision::Made;
+use crate::provision::{Made, Storage};
+use crate::reach;
 
 /// Prints a result.
 pub(crate) fn result(text: &str) {
@@ -75,14 +76,17 @@ pub(crate) struct Keys {
 
 impl Keys {
     /// The keys of an instance of the server that `config` describes.
-    pub(crate) fn new(config: &Config, made: &Made) -> Keys {
+    pub(crate) fn new(config: &Config, storage: &Storage, made: &Made) -> Keys {
+        let instance = storage.instances.iter().find(|instance| instance.id == made.id);
+        let host = instance.map(|instance| reach::key_host(config, storage, instance));
+        let frontend_api = host.unwrap_or_else(|| made.frontend_api.clone());
         Keys {
             instance_id: made.id.clone(),
             environment: made.environment.name(),
             secret_key: made.key.expose().to_owned(),
-            publishable_key: publishable_key(made.environment, &made.frontend_api),
+            publishable_key: publishable_key(made.environment, &frontend_api),
             api_url: config.api_url(config.listen),
-            frontend_api: made.frontend_api.clone(),
+            frontend_api,
         }
     }
 

@@ -1,8 +1,13 @@
 //! The program as an operator uses it: really started, on a directory and a port of its own.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "these are tests, and so are their helpers")]
 
+mod edges;
+mod env;
+mod keys;
+mod reference;
 mod support;
 mod tls;
+mod trust;
 mod webhooks;
 
 use std::io::{Read, Write};
@@ -54,56 +59,6 @@ fn secrets_in_the_data_directory_are_for_their_owner_only() {
 }
 
 #[test]
-fn a_kept_key_that_is_gone_is_not_made_up() {
-    let home = Home::new();
-    home.serve().stop();
-    std::fs::remove_file(home.path("data/development.key")).unwrap();
-    let server = home.serve();
-    let shown = server.announced("secret key");
-    assert_eq!(shown, "(shown when it was made; run \"latchkey keys\" for a further one)");
-}
-
-#[test]
-fn keys_makes_a_further_key_while_the_server_runs() {
-    let home = Home::new();
-    let server = home.serve();
-    let (keys, remarks) = home.json(&["keys", "--json"]);
-    assert_eq!(remarks.trim(), "a further secret key was made; earlier ones keep working");
-    let names: Vec<&String> = keys.as_object().unwrap().keys().collect();
-    assert_eq!(
-        names,
-        ["api_url", "environment", "frontend_api", "instance_id", "publishable_key", "secret_key"]
-    );
-    assert_eq!(
-        format!("{} (development)", keys["instance_id"].as_str().unwrap()),
-        server.announced("instance")
-    );
-    assert_eq!(keys["publishable_key"], server.announced("publishable key"));
-    assert_eq!(
-        (keys["environment"].as_str(), keys["frontend_api"].as_str()),
-        (Some("development"), Some("127.0.0.1"))
-    );
-    let further = keys["secret_key"].as_str().unwrap();
-    assert_ne!(further, server.announced("secret key"));
-    assert_eq!(server.status("/v1/jwks", further), 200);
-    assert_eq!(server.status("/v1/jwks", server.announced("secret key")), 200);
-}
-
-#[test]
-fn keys_says_when_no_server_answers_where_it_would_be() {
-    let home = Home::new();
-    let server = home.serve();
-    let free = free_port();
-    let (_, remarks) = home.json(&["keys", "--json", "--listen", &format!("127.0.0.1:{free}")]);
-    assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
-    let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
-    assert!(!remarks.contains("no server"), "{remarks}");
-    let made = ["instances", "create", "--environment", "development", "--json", "--listen"];
-    let (_, remarks) = home.json(&[&made[..], &[&format!("127.0.0.1:{free}")]].concat());
-    assert!(remarks.contains("no server answers"), "{remarks}");
-}
-
-#[test]
 fn development_instances_follow_the_listener_and_say_so() {
     let home = Home::new();
     let (first, second) = (free_port(), free_port());
@@ -140,18 +95,8 @@ fn development_instances_follow_the_listener_and_say_so() {
 }
 
 /// A port nobody listens on.
-fn free_port() -> u16 {
+pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-}
-
-#[test]
-fn keys_works_before_the_first_start() {
-    let home = Home::new();
-    let (keys, remarks) = home.json(&["keys", "--json"]);
-    assert_eq!(remarks.trim(), "a development instance and its first secret key were made");
-    let server = home.serve();
-    assert_eq!(keys["secret_key"], server.announced("secret key"));
-    assert_eq!(server.status("/v1/jwks", keys["secret_key"].as_str().unwrap()), 200);
 }
 
 #[test]

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_app::bell::Bell;
-use latchkey_app::jobs;
-use latchkey_app::jobs::deliver::{Courier, EVENTS_AT_ONCE};
-use latchkey_app::jobs::post::Post;
-use latchkey_app::resources::instances::model::Environment;
-use latchkey_app::settings::Settings;
+use latchkey_app::events::courier::{Courier, EVENTS_AT_ONCE};
+use latchkey_app::messaging::post::Post;
 use latchkey_base::time::Clock;
 use latchkey_db::Value as Param;
-use latchkey_outbound::client::{Client, Options};
+use latchkey_kernel::bell::Bell;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::instances::store::save_settings;
+use latchkey_kernel::jobs::JobParts;
+use latchkey_kernel::settings::Settings;
+use latchkey_outbound::client::Options;
 use serde_json::{Value, json};
 
-use crate::server::{Answer, Tenant, TestServer};
+use crate::server::{Answer, Tenant, TestServer, client};
 
 /// An event as the outbox table holds it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EventRow {
-    /// Its id.
     pub id: String,
     /// Such as `user.created`.
     pub kind: String,
@@ -117,27 +117,56 @@ impl TestServer {
 
     /// Something that sends messages of this server, with an authority to trust.
     pub fn post_office(&self, extra_roots: Option<PathBuf>) -> Arc<Post> {
-        Arc::new(Post::new(&self.jobs_with(Options::default()), extra_roots).unwrap())
+        Arc::new(
+            Post::new(&self.jobs_with(Options::default()), self.counts.messages.clone(), extra_roots)
+                .unwrap(),
+        )
     }
 
     /// Something that sends events of this server to endpoints, with requests that leave in this way.
     pub fn courier(&self, outbound: Options) -> Courier {
-        Courier::new(&self.jobs_with(outbound))
+        self.courier_of(&self.jobs_with(outbound))
+    }
+
+    /// The same, made of other parts.
+    pub fn courier_of(&self, parts: &JobParts) -> Courier {
+        Courier::new(parts, self.counts.deliveries.clone())
     }
 
     /// What the jobs of this server are made of.
-    pub fn jobs_with(&self, outbound: Options) -> jobs::Parts {
-        jobs::Parts {
+    pub fn jobs_with(&self, outbound: Options) -> JobParts {
+        JobParts {
             db: self.db().clone(),
             clock: self.clock.clone(),
             rng: self.rng(),
             master: self.master.clone(),
             bell: Bell::default(),
-            outbound: Client::new(outbound).unwrap(),
-            counts: self.counts.clone(),
+            outbound: client(outbound),
             answer_timeout: Duration::from_millis(500),
             events_at_once: EVENTS_AT_ONCE,
         }
+    }
+
+    /// Gives the development instance these settings, as they are.
+    pub async fn set_settings(&self, settings: Settings) {
+        let id = self.tenant.id.clone();
+        let save =
+            self.db().write(move |tx| Box::pin(async move { save_settings(tx, &id, &settings).await }));
+        save.await.unwrap();
+    }
+
+    /// How many rows of all instances a table has.
+    pub async fn count_rows(&self, table: &str) -> i64 {
+        let sql = format!("SELECT count(*) FROM {table}");
+        let mut tx = self.db().read().await.unwrap();
+        tx.maybe(&[&sql], &[], |row| row.int(0)).await.unwrap().unwrap()
+    }
+
+    /// How many events of a kind there were in all instances.
+    pub async fn count_events(&self, kind: &str) -> i64 {
+        let mut tx = self.db().read().await.unwrap();
+        let sql = "SELECT count(*) FROM events WHERE kind = $1";
+        tx.maybe(&[sql], &[kind.into()], |row| row.int(0)).await.unwrap().unwrap()
     }
 
     /// Runs a statement on the database, behind the server's back.
@@ -159,4 +188,15 @@ impl TestServer {
         let params = vec![(&self.tenant.id).into(), id.into(), document.to_string().into()];
         self.run_sql("UPDATE users SET document = $3 WHERE instance_id = $1 AND id = $2", params).await;
     }
+}
+
+/// Waits until something is so; gives up after ten seconds.
+pub async fn until(is_so: impl Fn() -> bool) {
+    for _ in 0..1000 {
+        if is_so() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came to be");
 }

@@ -1,4 +1,4 @@
-//! What the tests stand on: a whole server in the process, on a database of its own, at a fixed time
+//! What the tests stand on: a whole server in the process, on an empty database, at a fixed time
 //! with seeded randomness, that fails the test for what it forgot to check.
 #![expect(
     clippy::unwrap_used,
@@ -11,16 +11,17 @@ mod assist;
 mod browser;
 mod checker;
 mod database;
+mod leftovers;
 mod person;
 mod presence;
 mod receiver;
 mod schema;
 mod server;
 
-pub use assist::EventRow;
+pub use assist::{EventRow, until};
 pub use browser::{Browser, escape};
 pub use person::{PICTURE, Person};
 pub use presence::{APP_ORIGIN, SignedIn};
 pub use receiver::{Arrival, Reaction, Receiver};
 pub use schema::{Table, tables};
-pub use server::{Answer, Tenant, TestServer};
+pub use server::{Answer, LOCAL_HOST, Tenant, TestServer};

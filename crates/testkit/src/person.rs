@@ -1,7 +1,7 @@
 //! A user who has one of everything, for tests that must reach every operation.
 
-use latchkey_app::resources::users::model::{ExternalAccount, Passkey, TrustedDevice};
-use latchkey_app::resources::users::store;
+use latchkey_app::people::users::model::{ExternalAccount, Passkey, TrustedDevice};
+use latchkey_app::people::users::store;
 use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
 use latchkey_base::time::Clock;
@@ -17,15 +17,12 @@ pub const PICTURE: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\x
 
 /// The ids of a user who has one of everything.
 pub struct Person {
-    /// The user.
     pub user: String,
     /// An e-mail address; another one is the primary.
     pub email: String,
     /// A phone number; another one is the primary.
     pub phone: String,
-    /// A wallet.
     pub wallet: String,
-    /// A passkey.
     pub passkey: String,
     /// A connected account.
     pub external_account: String,
@@ -39,15 +36,15 @@ pub struct Person {
     pub event: String,
     /// A JWT template of the instance.
     pub jwt_template: String,
-    /// The name of that template.
     pub jwt_template_name: String,
+    /// A redirect URL of the instance.
+    pub redirect_url: String,
     /// Where the person is signed in.
     pub presence: SignedIn,
     /// A sign-in token that was not used.
     pub sign_in_token: String,
     /// An actor token that was not used.
     pub actor_token: String,
-    /// The nonce of a handshake.
     pub handshake_nonce: String,
     /// The host of the instance's Frontend API.
     pub frontend_api: String,
@@ -57,7 +54,36 @@ pub struct Person {
     pub phone_verification: String,
     /// An attempt to sign up under way.
     pub sign_up: String,
-    /// The password.
+    /// An organization the person created, and in which somebody else is an admin too.
+    pub organization: String,
+    /// An invitation to it.
+    pub invitation: String,
+    /// An invitation to the application.
+    pub application_invitation: String,
+    /// An address on the allow-list.
+    pub allowlist_identifier: String,
+    /// An address on the block-list.
+    pub blocklist_identifier: String,
+    /// Somebody on the waitlist.
+    pub waitlist_entry: String,
+    /// A domain of it.
+    pub organization_domain: String,
+    /// A satellite of the instance; all people of it share it.
+    pub satellite: String,
+    /// The other admin of it.
+    pub colleague: String,
+    /// Somebody who is in no organization.
+    pub newcomer: String,
+    /// A role that nobody has; all people of an instance share it.
+    pub role: String,
+    /// A permission that the role holds.
+    pub permission: String,
+    /// A permission that it does not hold.
+    pub other_permission: String,
+    /// A role set that no organization has; all people of an instance share it.
+    pub role_set: String,
+    /// A link token of an admin portal.
+    pub portal_link_token: String,
     pub password: String,
     /// The secret of the authenticator app.
     pub totp_secret: Vec<u8>,
@@ -73,6 +99,21 @@ impl TestServer {
         self.call(Some(tenant), "PUT", path, Some(name)).await.ok();
         let body = json!({"subject": "{{otp_code}} ist Ihr Code", "body": "<p>{{otp_code}}</p>"});
         self.call(Some(tenant), "PUT", &format!("{path}/locales/de"), Some(body)).await.ok();
+    }
+
+    /// The satellite of the instance, made unless it is there.
+    async fn satellite(&self, tenant: &Tenant) -> String {
+        let list = self.call(Some(tenant), "GET", "/v1/domains", None).await.ok();
+        let known =
+            list["data"].as_array().unwrap().iter().find(|domain| domain["is_satellite"] == true).cloned();
+        match known {
+            Some(domain) => text(&domain["id"]),
+            None => {
+                let name = format!("{}.example.org", tenant.id).to_lowercase().replace('_', "-");
+                let body = json!({"name": name, "is_satellite": true});
+                text(&self.call(Some(tenant), "POST", "/v1/domains", Some(body)).await.ok()["id"])
+            }
+        }
     }
 
     /// Makes a user who has one of everything. `number` tells them from others of the same instance.
@@ -102,6 +143,8 @@ impl TestServer {
         let template_name = format!("template-{number}");
         let template = json!({"name": template_name, "claims": {"role": "user"}});
         let template = self.call(Some(tenant), "POST", "/v1/jwt_templates", Some(template)).await.ok();
+        let listed = json!({"url": format!("https://person{number}.example.com/callback")});
+        let redirect_url = self.call(Some(tenant), "POST", "/v1/redirect_urls", Some(listed)).await.ok();
         let (webhook_endpoint, event) = self.failed_delivery(tenant, &user).await;
         self.change_templates(tenant).await;
         let sign_up = self.begin_sign_up(tenant).await;
@@ -112,6 +155,17 @@ impl TestServer {
         let actor_token = self.call(Some(tenant), "POST", "/v1/actor_tokens", Some(token)).await.ok();
         let presence = self.signed_in(tenant, &user).await;
         let handshake_nonce = self.handshake(tenant, &["__session=x; Path=/"]).await;
+        let [organization, colleague, newcomer] = self.organization(tenant, &user, number).await;
+        let [role, permission, other_permission, role_set] = self.access(tenant).await;
+        let path = "/v1/admin_portal_link_tokens";
+        let portal_link = self.call(Some(tenant), "POST", path, Some(json!({}))).await;
+        let invitation = self.invitation(tenant, &organization, number).await;
+        let [application_invitation, allowlist_identifier, blocklist_identifier, waitlist_entry] =
+            self.entrance(tenant, number).await;
+        let body = json!({"name": format!("organization{number}.test")});
+        let path = format!("/v1/organizations/{organization}/domains");
+        let domain = self.call(Some(tenant), "POST", &path, Some(body)).await.ok();
+        let satellite = self.satellite(tenant).await;
         let (passkey, external_account, trusted_device) = extras;
         Person {
             user,
@@ -126,6 +180,7 @@ impl TestServer {
             event,
             jwt_template: text(&template["id"]),
             jwt_template_name: template_name,
+            redirect_url: text(&redirect_url["id"]),
             presence,
             sign_in_token: text(&sign_in_token["id"]),
             actor_token: text(&actor_token["id"]),
@@ -134,10 +189,92 @@ impl TestServer {
             email_verification,
             phone_verification,
             sign_up,
+            organization,
+            invitation,
+            application_invitation,
+            allowlist_identifier,
+            blocklist_identifier,
+            waitlist_entry,
+            organization_domain: text(&domain["id"]),
+            satellite,
+            colleague,
+            newcomer,
+            role,
+            permission,
+            other_permission,
+            role_set,
+            portal_link_token: text(&portal_link.json["id"]),
             password,
             totp_secret,
             backup_code,
         }
+    }
+
+    /// An organization of a user with another admin, and somebody who is not in it.
+    async fn organization(&self, tenant: &Tenant, user: &str, number: u32) -> [String; 3] {
+        let body = json!({"name": format!("Organization {number}"), "slug": format!("organization-{number}"),
+            "created_by": user, "max_allowed_memberships": 0});
+        let made = self.call(Some(tenant), "POST", "/v1/organizations", Some(body)).await.ok();
+        let organization = text(&made["id"]);
+        let colleague = self.somebody(tenant, &format!("colleague-{number}")).await;
+        let newcomer = self.somebody(tenant, &format!("newcomer-{number}")).await;
+        let path = format!("/v1/organizations/{organization}/memberships");
+        let body = json!({"user_id": colleague, "role": "org:admin"});
+        self.call(Some(tenant), "POST", &path, Some(body)).await.ok();
+        [organization, colleague, newcomer]
+    }
+
+    async fn somebody(&self, tenant: &Tenant, username: &str) -> String {
+        let body =
+            json!({"username": username, "skip_user_requirement": true, "skip_password_requirement": true});
+        text(&self.call(Some(tenant), "POST", "/v1/users", Some(body)).await.ok()["id"])
+    }
+
+    /// A role, what it allows and what it does not, and a role set.
+    async fn access(&self, tenant: &Tenant) -> [String; 4] {
+        let path = "/v1/organization_permissions";
+        let held = self.shared(tenant, path, "org:shared:one", json!({"name": "One"})).await;
+        let other = self.shared(tenant, path, "org:shared:two", json!({"name": "Two"})).await;
+        let body = json!({"name": "Shared", "permissions": [held]});
+        let role = self.shared(tenant, "/v1/organization_roles", "org:shared", body).await;
+        let body = json!({"name": "Shared", "roles": ["org:admin", "org:member"],
+            "default_role_key": "org:member", "creator_role_key": "org:admin"});
+        let role_set = self.shared(tenant, "/v1/role_sets", "role_set:shared", body).await;
+        [role, held, other, role_set]
+    }
+
+    /// The id of what has a key, which is made if it is not there.
+    async fn shared(&self, tenant: &Tenant, path: &str, key: &str, mut body: Value) -> String {
+        let list = self.call(Some(tenant), "GET", &format!("{path}?query={key}"), None).await.ok();
+        let found = list["data"].as_array().unwrap().iter().find(|it| it["key"] == key);
+        if let Some(found) = found {
+            return text(&found["id"]);
+        }
+        body["key"] = json!(key);
+        text(&self.call(Some(tenant), "POST", path, Some(body)).await.ok()["id"])
+    }
+
+    /// An invitation of somebody who has no account.
+    async fn invitation(&self, tenant: &Tenant, organization: &str, number: u32) -> String {
+        let path = format!("/v1/organizations/{organization}/invitations");
+        let body = json!({"email_address": format!("invited{number}@example.com"), "role": "org:member"});
+        text(&self.call(Some(tenant), "POST", &path, Some(body)).await.ok()["id"])
+    }
+
+    /// An invitation to the application, an address on either list, and one on the waitlist.
+    async fn entrance(&self, tenant: &Tenant, number: u32) -> [String; 4] {
+        let make = async |path: &str, body: Value| {
+            text(&self.call(Some(tenant), "POST", path, Some(body)).await.ok()["id"])
+        };
+        let guest = json!({"email_address": format!("guest{number}@example.com")});
+        let listed = json!({"identifier": format!("listed{number}@example.com")});
+        [
+            make("/v1/invitations", guest).await,
+            make("/v1/allowlist_identifiers", listed.clone()).await,
+            make("/v1/blocklist_identifiers", listed).await,
+            make("/v1/waitlist_entries", json!({"email_address": format!("waiting{number}@example.com")}))
+                .await,
+        ]
     }
 
     /// An event about a user that failed at an endpoint, which all people of an instance share.

@@ -2,22 +2,23 @@
 
 use std::sync::Arc;
 
-use latchkey_app::cx::Act;
-use latchkey_app::frontend::site::url_of;
-use latchkey_app::keyring::Signer;
-use latchkey_app::limits::HANDSHAKE_MS;
-use latchkey_app::resources::clients::model::Client;
-use latchkey_app::resources::clients::{store as clients, token};
-use latchkey_app::resources::handshakes::store::{self as handshakes, Handshake};
-use latchkey_app::resources::instances::{rules as instance_rules, store as instances};
-use latchkey_app::resources::sessions::rules::{self, Entry};
-use latchkey_app::resources::sessions::tokens::{self, Minting};
-use latchkey_app::resources::sessions::{activity, renewals, store};
-use latchkey_app::resources::users::store as users;
-use latchkey_app::settings::Settings;
+use latchkey_app::people::users::model::Entitlements;
+use latchkey_app::people::users::store as users;
+use latchkey_app::presence::clients::model::Client;
+use latchkey_app::presence::clients::{store as clients, token};
+use latchkey_app::presence::handshakes::{self, StoredHandshake};
+use latchkey_app::presence::sessions::rules::{self, Entry};
+use latchkey_app::presence::sessions::tokens::{self, Minting};
+use latchkey_app::presence::sessions::{activity, renewals, store};
 use latchkey_base::Id;
 use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::time::Clock;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::hosts::url_of;
+use latchkey_kernel::instances::{rules as instance_rules, store as instances};
+use latchkey_kernel::keyring::Signer;
+use latchkey_kernel::limits::HANDSHAKE_MS;
+use latchkey_kernel::settings::Settings;
 use latchkey_web::version::Version;
 use serde_json::Map;
 
@@ -29,11 +30,9 @@ pub const APP_ORIGIN: &str = "http://localhost:3000";
 /// Somebody who is signed in.
 #[derive(Clone, Debug)]
 pub struct SignedIn {
-    /// The client.
     pub client: String,
     /// What the client keeps in its cookie.
     pub client_token: String,
-    /// The session.
     pub session: String,
     /// A token of the session for the app at [`APP_ORIGIN`], good for a minute.
     pub session_token: String,
@@ -77,7 +76,8 @@ impl TestServer {
     /// A token of a session for the app at [`APP_ORIGIN`], good for a minute.
     pub async fn session_token(&self, tenant: &Tenant, session: &str) -> String {
         let id: SessionId = Id::parse(session).unwrap();
-        let found = store::find(&mut self.db().read().await.unwrap(), &tenant.id, &id).await;
+        let found =
+            store::find(&mut self.db().read().await.unwrap(), &tenant.id, &id, &Settings::default()).await;
         let minting = Minting {
             now: self.clock.now(),
             issuer: &url_of(&tenant.frontend_api),
@@ -85,6 +85,8 @@ impl TestServer {
             lifetime_seconds: 60,
             version: Version::NEWEST,
             custom: Map::new(),
+            entitlements: &Entitlements::default(),
+            active: None,
         };
         tokens::mint(&found.unwrap().unwrap(), &minting, &self.signer(tenant).await, &*self.rng()).unwrap()
     }
@@ -103,6 +105,7 @@ impl TestServer {
             settings: Arc::default(),
             url: "http://latchkey.test".into(),
             api_url: "http://latchkey.test".into(),
+            registry: Arc::default(),
         }
     }
 
@@ -125,7 +128,7 @@ impl TestServer {
         let work = self.db().write(move |tx| {
             Box::pin(async move {
                 let handshake =
-                    Handshake { nonce: &kept, directives: &directives, is_good_once: true, expire_at };
+                    StoredHandshake { nonce: &kept, directives: &directives, is_good_once: true, expire_at };
                 handshakes::insert(tx, &instance, &handshake, &master).await
             })
         });

@@ -5,6 +5,8 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::io;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -90,10 +92,10 @@ struct State {
     arrivals: Mutex<Vec<Arrival>>,
     next: Mutex<VecDeque<Reaction>>,
     manner: Mutex<Manner>,
+    reactions: AtomicUsize,
 }
 
 impl Receiver {
-    /// Starts one.
     pub async fn start() -> Receiver {
         Receiver::start_on(0).await
     }
@@ -106,6 +108,7 @@ impl Receiver {
             arrivals: Mutex::default(),
             next: Mutex::default(),
             manner: Mutex::new(Box::new(|_| Reaction::status(204))),
+            reactions: AtomicUsize::default(),
         });
         let own = state.clone();
         let task = tokio::spawn(async move {
@@ -140,6 +143,11 @@ impl Receiver {
         self.state.next.lock().unwrap().extend(reactions);
     }
 
+    /// To how many requests it has done all it was told to do.
+    pub fn reactions(&self) -> usize {
+        self.state.reactions.load(SeqCst)
+    }
+
     /// What arrived so far, in the order of arrival.
     pub fn arrivals(&self) -> Vec<Arrival> {
         self.state.arrivals.lock().unwrap().clone()
@@ -170,7 +178,9 @@ impl State {
             let next = self.next.lock().unwrap().pop_front();
             let reaction = next.unwrap_or_else(|| (self.manner.lock().unwrap())(&arrival));
             self.arrivals.lock().unwrap().push(arrival);
-            react(stream.get_mut(), reaction).await?;
+            let reacted = react(stream.get_mut(), reaction).await;
+            self.reactions.fetch_add(1, SeqCst);
+            reacted?;
         }
         Ok(())
     }

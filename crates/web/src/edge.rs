@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
-use axum::http::header::CONNECTION;
+use axum::http::header::{CONNECTION, HOST};
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
@@ -16,10 +16,13 @@ use latchkey_base::rng::{self, Rng};
 use latchkey_base::{Code, Error};
 
 use crate::api::Operation;
+use crate::bodies::BodyShare;
 use crate::metrics::{Series, render};
 use crate::reply::{self, Unwritten};
 use crate::unread::Unread;
 
+const TWO_HOSTS: &str =
+    "The request names more than one host. Send one `Host` header, with the host of the URL.";
 const TRACE_HEADER: &str = "clerk-trace-id";
 /// The number of the last event that a request caused.
 const EVENT_HEADER: &str = "latchkey-event-seq";
@@ -96,14 +99,21 @@ impl Edge {
             || index.is_some_and(|index| self.operations[index].quiet);
         let unknown =
             index.is_none().then(|| format!("{} {}", request.method(), beginning(request.uri().path())));
-        let unread = Unread::lend(&mut request);
-        let guarded = unless_it_panics(next.run(request));
-        let outcome = tokio::time::timeout(self.timeout, guarded).await;
+        // Until the end of this, because whoever handles the request keeps its body as long.
+        let share = request.extensions().get::<BodyShare>().cloned();
+        let unread = Unread::lend(&mut request, share.clone());
+        let outcome = match names_one_host(&request) {
+            true => tokio::time::timeout(self.timeout, unless_it_panics(next.run(request))).await,
+            false => Ok(Some(failed(Error::new(Code::HostInvalid).saying(TWO_HOSTS)))),
+        };
         let mut response = match outcome {
             Ok(Some(response)) => response,
             Ok(None) => failed(Error::internal("a handler panicked")),
             Err(_) => failed(Error::new(Code::RequestTimeout)),
         };
+        if let Some(error) = share.as_ref().and_then(BodyShare::refusal) {
+            response.extensions_mut().insert(Unwritten(Arc::new(error)));
+        }
         let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         if !unread.finish().await {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -112,7 +122,11 @@ impl Edge {
         if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
             log_failure(&error, name, &trace_id);
             let status = index.map_or(error.status(), |index| self.operations[index].status(error.status()));
-            response = reply::error(&error, status, &trace_id, response);
+            let is_bad_request = index.is_some_and(|index| self.operations[index].bad_requests);
+            response = match is_bad_request && error.status() == 422 {
+                true => reply::error(&reply::bad_request(&error), status, &trace_id, response),
+                false => reply::error(&error, status, &trace_id, response),
+            };
         }
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);
@@ -141,6 +155,18 @@ impl Edge {
             .flat_map(|byte| [HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]])
             .map(char::from)
             .collect()
+    }
+}
+
+/// Which instance a request is for, and what a cache or a proxy in between takes it for, depends on its host. So
+/// there may be one answer only (RFC 9112, 3.2). Over HTTP/2 the server has checked it already.
+fn names_one_host(request: &Request) -> bool {
+    let mut hosts = request.headers().get_all(HOST).iter();
+    let (host, further) = (hosts.next(), hosts.next());
+    match (request.uri().authority(), host) {
+        _ if further.is_some() => false,
+        (Some(authority), Some(host)) => host.as_bytes().eq_ignore_ascii_case(authority.as_str().as_bytes()),
+        _ => true,
     }
 }
 

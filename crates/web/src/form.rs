@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequest, Request};
-use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_base::{Code, Error, Result};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::input::{JSON_MAX, is_content_type, read_body};
+use crate::answer::read_value;
+use crate::depth::{is_too_deep, private_name, too_deep};
+use crate::input::{self, JSON_MAX, is_content_type, read_body};
 use crate::query::pairs;
 use crate::reply::Failure;
-use crate::shape::{Field, Kind, Shape, Shapes};
+use crate::shape::{Field, JsonType, Shape, Shapes, integer};
 
 /// A form or a JSON object, read as a `T`. Scripts of other versions send more than `T` names; that is
 /// none of its business.
@@ -26,23 +28,32 @@ where
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let OpenForm(read, _) = OpenForm::from_request(request, state).await?;
+        Ok(Form(read))
+    }
+}
+
+/// The same with the fields that `T` does not name, as they were sent: others may know what they are for.
+pub struct OpenForm<T>(pub T, pub Map<String, Value>);
+
+impl<S, T> FromRequest<S> for OpenForm<T>
+where
+    S: Send + Sync,
+    Arc<Shapes>: FromRef<S>,
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
         let is_json = is_content_type(request.headers(), "application/json");
         let bytes = read_body(request, JSON_MAX).await?;
         let shape = Arc::<Shapes>::from_ref(state).of::<T>();
         let fields = match is_json {
-            true => from_json(&bytes)?,
+            true => input::fields(&bytes)?,
             false => from_form(&shape, &bytes)?,
         };
-        let known = fields.into_iter().filter(|(name, _)| shape.field(name).is_some()).collect();
-        Ok(Form(shape.read(known)?))
-    }
-}
-
-fn from_json(bytes: &[u8]) -> Result<Map<String, Value>> {
-    match serde_json::from_slice(if bytes.trim_ascii().is_empty() { b"{}" } else { bytes }) {
-        Ok(Value::Object(fields)) => Ok(fields),
-        Ok(Value::Null) => Ok(Map::new()),
-        _ => Err(Error::new(Code::RequestBodyInvalid).saying("The body must be a JSON object.")),
+        let (known, others) = fields.into_iter().partition(|(name, _)| shape.field(name).is_some());
+        Ok(OpenForm(shape.read(known)?, others))
     }
 }
 
@@ -52,16 +63,26 @@ fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
     let mut fields = Map::new();
     let mut problems = Vec::new();
     for (name, text) in pairs(text.trim_ascii())? {
-        let Some(field) = shape.field(&name) else { continue };
-        if field.kind == Kind::Array {
+        let Some(field) = shape.field(&name) else {
+            fields.entry(name).or_insert(Value::String(text));
+            continue;
+        };
+        if field.kind == JsonType::Array {
             if let Value::Array(items) = fields.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
                 items.push(Value::String(text));
             }
             continue;
         }
+        if field.kind == JsonType::Object && is_too_deep(&text) {
+            problems.push(too_deep(&name));
+            continue;
+        }
         match typed(field, text) {
-            Some(value) => _ = fields.entry(name).or_insert(value),
-            None => problems.push(Problem::of(Code::FormParamTypeInvalid, &name)),
+            Some(value) => match private_name(&name, &value) {
+                Some(problem) => problems.push(problem),
+                None => _ = fields.entry(name).or_insert(value),
+            },
+            None => problems.push(field.wrong_type()),
         }
     }
     Error::collect(problems)?;
@@ -72,10 +93,10 @@ fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
 fn typed(field: &Field, text: String) -> Option<Value> {
     match field.kind {
         _ if text.is_empty() && field.nullable => Some(Value::Null),
-        Kind::Integer => text.trim().parse::<i64>().ok().map(Value::from),
-        Kind::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
-        Kind::Object => serde_json::from_str(&text).ok(),
-        Kind::String | Kind::Number | Kind::Array | Kind::Any => Some(Value::String(text)),
+        JsonType::Integer => integer(text.trim()).map(Value::from),
+        JsonType::Boolean => text.trim().parse::<bool>().ok().map(Value::from),
+        JsonType::Object => read_value(text.as_bytes()).ok(),
+        JsonType::String | JsonType::Number | JsonType::Array | JsonType::Any => Some(Value::String(text)),
     }
 }
 
@@ -102,7 +123,9 @@ mod tests {
     #[test]
     fn texts_take_the_types_of_their_fields() {
         let form = "name=Ann+B&accepted=true&metadata=%7B%22a%22%3A1%7D&ids=x&ids=y&other=1&name=second";
-        let expected = json!({"name": "Ann B", "accepted": true, "metadata": {"a": 1}, "ids": ["x", "y"]});
+        // What the type does not name stays as it was sent, for others to read.
+        let expected =
+            json!({"name": "Ann B", "accepted": true, "metadata": {"a": 1}, "ids": ["x", "y"], "other": "1"});
         assert_eq!(read(form), Ok(expected));
         assert_eq!(read("name="), Ok(json!({"name": null})));
         assert_eq!(read(""), Ok(json!({})));

@@ -1,5 +1,6 @@
 //! Request bodies and path parameters.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequest, FromRequestParts, Request};
@@ -14,11 +15,15 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
+use crate::answer::read_value;
+use crate::depth::{check_body, private_name};
 use crate::reply::Failure;
 use crate::shape::Shapes;
 
 /// No JSON body of this API comes near this size: three metadata of 8 KB, each escaped, and change.
 pub(crate) const JSON_MAX: usize = 256 * 1024;
+/// Characters of a wrong id that an answer repeats.
+const SHOWN_OF_ID: usize = 40;
 /// How much of a body over its limit is read before the connection is given up.
 pub const EXCESS: usize = 8 * 1024 * 1024;
 
@@ -34,39 +39,107 @@ where
     type Rejection = Failure;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
-        let Fields(fields) = Fields::from_request(request, state).await?;
+        let fields = object(request).await?;
         Ok(Input(Arc::<Shapes>::from_ref(state).of::<T>().read(fields)?))
     }
 }
 
-/// A JSON object body whose fields are not checked yet, for operations whose body differs by version.
-pub struct Fields(pub Map<String, Value>);
+/// A JSON list of up to `MOST` objects, for operations that do the same thing several times. Each is checked against
+/// the shape of `T` and read.
+pub struct Inputs<T, const MOST: usize>(pub Vec<T>);
 
-impl<S: Send + Sync> FromRequest<S> for Fields {
+impl<S, T, const MOST: usize> FromRequest<S> for Inputs<T, MOST>
+where
+    S: Send + Sync,
+    Arc<Shapes>: FromRef<S>,
+    T: DeserializeOwned + JsonSchema + 'static,
+{
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, Failure> {
+        let items = list(&json(request).await?)?;
+        if items.is_empty() {
+            let nothing =
+                Error::new(Code::FormParamValueInvalid).saying("The list must have at least one item.");
+            return Err(nothing.into());
+        }
+        if items.len() > MOST {
+            let many = format!("The list may have at most {MOST} items.");
+            return Err(Error::new(Code::BulkSizeExceeded).saying(many).into());
+        }
+        let shape = Arc::<Shapes>::from_ref(state).of::<T>();
+        let read: Result<Vec<T>> = items.into_iter().map(|item| shape.read(item)).collect();
+        Ok(Inputs(read?))
+    }
+}
+
+/// A JSON object body whose fields are not checked yet, for operations whose body differs by version. `T` is what
+/// it is in the newest one.
+pub struct Fields<T>(pub Map<String, Value>, pub PhantomData<fn() -> T>);
+
+impl<S: Send + Sync, T> FromRequest<S> for Fields<T> {
     type Rejection = Failure;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Failure> {
-        let is_json = is_content_type(request.headers(), "application/json");
-        let bytes = read_body(request, JSON_MAX).await?;
-        // SDKs send nothing, `null` or `{}` for the same thing.
-        if bytes.trim_ascii().is_empty() {
-            return Ok(Fields(Map::new()));
-        }
-        if !is_json {
-            return Err(Error::new(Code::UnsupportedContentType)
-                .saying("Send JSON with the header `Content-Type: application/json`.")
-                .into());
-        }
-        match serde_json::from_slice(&bytes) {
-            Ok(Value::Object(fields)) => Ok(Fields(fields)),
-            Ok(Value::Null) => Ok(Fields(Map::new())),
-            Ok(_) => {
-                Err(Error::new(Code::RequestBodyInvalid).saying("The body must be a JSON object.").into())
-            }
-            Err(error) => Err(Error::new(Code::RequestBodyInvalid)
-                .saying(format!("The body is not JSON: {error}."))
-                .into()),
-        }
+        Ok(Fields(object(request).await?, PhantomData))
+    }
+}
+
+/// Reads a body that is a JSON object.
+async fn object(request: Request) -> Result<Map<String, Value>> {
+    fields(&json(request).await?)
+}
+
+/// Reads a body that says that it is JSON.
+async fn json(request: Request) -> Result<Bytes> {
+    let is_json = is_content_type(request.headers(), "application/json");
+    let bytes = read_body(request, JSON_MAX).await?;
+    // Whoever sends nothing need not say of what type it is.
+    match is_json || bytes.trim_ascii().is_empty() {
+        true => Ok(bytes),
+        false => Err(Error::new(Code::UnsupportedContentType)
+            .saying("Send JSON with the header `Content-Type: application/json`.")),
+    }
+}
+
+/// The objects of a JSON body that is a list of them.
+fn list(body: &[u8]) -> Result<Vec<Map<String, Value>>> {
+    let not_a_list =
+        || Error::new(Code::RequestBodyInvalid).saying("The body must be a JSON list of objects.");
+    if body.trim_ascii().is_empty() {
+        return Err(not_a_list());
+    }
+    check_body(body)?;
+    let Value::Array(items) = parsed(body)? else { return Err(not_a_list()) };
+    let object = |item| match item {
+        Value::Object(fields) => checked_names(fields),
+        _ => Err(not_a_list()),
+    };
+    items.into_iter().map(object).collect()
+}
+
+fn parsed(body: &[u8]) -> Result<Value> {
+    read_value(body).map_err(|error| {
+        Error::new(Code::RequestBodyInvalid).saying(format!("The body is not JSON: {error}."))
+    })
+}
+
+/// Refuses fields whose names are not for callers.
+fn checked_names(fields: Map<String, Value>) -> Result<Map<String, Value>> {
+    Error::collect(fields.iter().filter_map(|(name, value)| private_name(name, value)).collect())?;
+    Ok(fields)
+}
+
+/// The fields of a JSON body. SDKs send nothing, `null` or `{}` for the same thing.
+pub(crate) fn fields(body: &[u8]) -> Result<Map<String, Value>> {
+    if body.trim_ascii().is_empty() {
+        return Ok(Map::new());
+    }
+    check_body(body)?;
+    match parsed(body)? {
+        Value::Object(fields) => checked_names(fields),
+        Value::Null => Ok(Map::new()),
+        _ => Err(Error::new(Code::RequestBodyInvalid).saying("The body must be a JSON object.")),
     }
 }
 
@@ -172,5 +245,10 @@ async fn raw<S: Send + Sync, T: DeserializeOwned + Send>(
 }
 
 fn parse<K: Kind>(text: &str) -> Result<Id<K>> {
-    Id::parse(text).ok_or_else(|| Error::new(Code::ResourceNotFound).saying("No such id exists."))
+    Id::parse(text).ok_or_else(|| {
+        let shown: String = text.chars().take(SHOWN_OF_ID).collect();
+        let prefix = K::PREFIX;
+        Error::new(Code::ResourceNotFound)
+            .saying(format!("`{shown}` is no id of this kind; those begin with `{prefix}_`."))
+    })
 }

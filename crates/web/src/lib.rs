@@ -3,15 +3,22 @@
 //!
 //! Knows HTTP, JSON and `base`. Knows no database and no resource.
 
+#![warn(missing_docs)]
+
+mod answer;
 pub mod api;
+pub mod bodies;
+pub mod depth;
 pub mod edge;
 pub mod form;
 pub mod input;
 pub mod metrics;
+pub mod network;
 pub mod openapi;
 pub mod query;
 pub mod reply;
 pub mod shape;
+pub mod signature;
 pub mod throttle;
-mod unread;
+pub mod unread;
 pub mod version;

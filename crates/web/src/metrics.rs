@@ -72,7 +72,7 @@ pub fn render<'a>(series: impl Iterator<Item = (&'a str, &'a Series)> + Clone) -
 
 /// What a single number is.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum MetricKind {
     /// Only grows.
     Counter,
     /// Comes and goes.
@@ -80,10 +80,10 @@ pub enum Kind {
 }
 
 /// Writes a single number with what it means.
-pub fn single(out: &mut String, kind: Kind, name: &str, help: &str, value: u64) {
+pub fn single(out: &mut String, kind: MetricKind, name: &str, help: &str, value: u64) {
     let kind = match kind {
-        Kind::Counter => "counter",
-        Kind::Gauge => "gauge",
+        MetricKind::Counter => "counter",
+        MetricKind::Gauge => "gauge",
     };
     let _ = write!(out, "# HELP {name} {help}\n# TYPE {name} {kind}\n{name} {value}\n");
 }

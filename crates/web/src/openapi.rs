@@ -1,10 +1,10 @@
 //! The OpenAPI document, made from the operation table and the types.
 
 use schemars::generate::SchemaSettings;
-use schemars::{JsonSchema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::api::{Body, MakeSchema, Operation};
+use crate::api::{Body, Credential, MakeSchema, Operation};
 use crate::version::Version;
 
 /// What the error body looks like.
@@ -33,8 +33,25 @@ const COMMON_ERRORS: [u16; 6] = [400, 401, 408, 429, 500, 503];
 /// Statuses any operation with a body may answer.
 const BODY_ERRORS: [u16; 3] = [413, 415, 422];
 
+/// What a document says about itself.
+pub struct About<'a> {
+    /// The name of the API.
+    pub title: &'a str,
+    /// What it is for.
+    pub description: &'a str,
+    /// Where it is reached.
+    pub server: &'a str,
+    /// The groups of its reference in the order of their reader; others follow.
+    pub groups: &'a [&'a str],
+}
+
 /// The whole document.
-pub fn document(operations: &[Operation], title: &str, description: &str, server: &str) -> Value {
+pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
+    let About { title, description, server, groups } = about;
+    let mut operations: Vec<&Operation> = operations.iter().collect();
+    operations.sort_by_key(|operation| {
+        groups.iter().position(|group| *group == operation.tag).unwrap_or(groups.len())
+    });
     let mut schemas = Schemas::new();
     let errors = schemas.given.subschema_for::<ErrorsView>().to_value();
     let mut paths = Map::new();
@@ -92,25 +109,41 @@ fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Val
     if operation.deprecated {
         described["deprecated"] = json!(true);
     }
-    if operation.public {
+    if operation.credential == Credential::None {
         described["security"] = json!([]);
     }
     match operation.body {
-        Some(Body::Json(schema, required)) => {
-            described["requestBody"] = json!({ "required": required, "content": { "application/json": { "schema": schema(&mut schemas.taken) } } });
+        Some(Body::Json(schema)) => {
+            let schema = schema(&mut schemas.taken);
+            let is_required = operation.wants_body || has_required(&schema, &schemas.taken);
+            described["requestBody"] =
+                json!({ "required": is_required, "content": { "application/json": { "schema": schema } } });
         }
         Some(Body::Form(schema)) => {
             let schema = schema(&mut schemas.taken);
             described["requestBody"] = json!({ "required": false, "content": { "application/x-www-form-urlencoded": { "schema": schema } } });
         }
-        Some(Body::File(part)) => {
-            let schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });
+        Some(Body::File(part, texts)) => {
+            let mut schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });
+            for text in texts {
+                schema["properties"][text] = json!({ "type": "string" });
+            }
             described["requestBody"] =
                 json!({ "required": true, "content": { "multipart/form-data": { "schema": schema } } });
         }
         None => (),
     }
     described
+}
+
+/// Whether a type has fields that must be sent.
+fn has_required(schema: &Schema, generator: &SchemaGenerator) -> bool {
+    let name = schema.get("$ref").and_then(Value::as_str).and_then(|path| path.rsplit('/').next());
+    let schema = match name {
+        Some(name) => generator.definitions().get(name),
+        None => Some(schema.as_value()),
+    };
+    schema.and_then(|schema| schema["required"].as_array()).is_some_and(|fields| !fields.is_empty())
 }
 
 fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
@@ -159,7 +192,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
         None => json!({ "description": "Success" }),
     };
     if operation.redirect.is_none() || operation.returns.is_some() {
-        responses.insert(if operation.nothing { "204" } else { "200" }.into(), success);
+        responses.insert(operation.success().to_string(), success);
     }
     if let Some(status) = operation.redirect {
         responses.insert(status.to_string(), json!({ "description": "Elsewhere" }));

@@ -4,13 +4,13 @@ use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequestParts};
 use axum::http::request::Parts;
-use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_base::{Code, Error, Result};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::reply::Failure;
-use crate::shape::{Kind, Shapes};
+use crate::shape::{JsonType, Shapes, integer};
 
 /// The query of a request, read as a `T`. Parameters that `T` does not name are none of its business.
 pub struct Query<T>(pub T);
@@ -36,7 +36,7 @@ fn read<T: DeserializeOwned + JsonSchema + 'static>(shapes: &Shapes, query: &str
     for (key, text) in pairs(query)? {
         let Some(field) = shape.field(&key) else { continue };
         match field.kind {
-            Kind::Array => match fields.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
+            JsonType::Array => match fields.entry(key).or_insert_with(|| Value::Array(Vec::new())) {
                 Value::Array(items) => items.push(Value::String(text)),
                 _ => continue,
             },
@@ -44,7 +44,7 @@ fn read<T: DeserializeOwned + JsonSchema + 'static>(shapes: &Shapes, query: &str
             _ if fields.contains_key(&key) => continue,
             _ => match scalar(field.kind, text) {
                 Some(value) => _ = fields.insert(key, value),
-                None => problems.push(Problem::of(Code::FormParamTypeInvalid, &key)),
+                None => problems.push(field.wrong_type()),
             },
         }
     }
@@ -52,10 +52,10 @@ fn read<T: DeserializeOwned + JsonSchema + 'static>(shapes: &Shapes, query: &str
     shape.read(fields)
 }
 
-fn scalar(kind: Kind, text: String) -> Option<Value> {
+fn scalar(kind: JsonType, text: String) -> Option<Value> {
     match kind {
-        Kind::Integer => text.parse::<i64>().ok().map(Value::from),
-        Kind::Boolean => text.parse::<bool>().ok().map(Value::from),
+        JsonType::Integer => integer(&text).map(Value::from),
+        JsonType::Boolean => text.parse::<bool>().ok().map(Value::from),
         _ => Some(Value::String(text)),
     }
 }

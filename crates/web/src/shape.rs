@@ -38,17 +38,17 @@ pub struct Shape {
 pub struct Field {
     name: String,
     /// The JSON type.
-    pub kind: Kind,
+    pub kind: JsonType,
     pub(crate) nullable: bool,
     required: bool,
     rules: Rules,
-    items: Option<(Kind, Rules)>,
+    items: Option<(JsonType, Rules)>,
 }
 
 /// A JSON type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "JSON's own names")]
-pub enum Kind {
+pub enum JsonType {
     String,
     Integer,
     Number,
@@ -97,7 +97,12 @@ impl Shape {
     }
 
     /// Checks an object and reads it as the type this shape was made of.
-    pub fn read<T: DeserializeOwned>(&self, object: Map<String, Value>) -> Result<T> {
+    pub fn read<T: DeserializeOwned>(&self, mut object: Map<String, Value>) -> Result<T> {
+        for field in &self.fields {
+            if let Some(value) = object.get_mut(&field.name) {
+                field.write_integers_plainly(value);
+            }
+        }
         Error::collect(self.problems(&object))?;
         serde_json::from_value(Value::Object(object)).map_err(|error| {
             Error::new(Code::RequestBodyInvalid).saying(format!("The request cannot be read: {error}."))
@@ -116,18 +121,34 @@ impl Shape {
 }
 
 impl Field {
+    /// Makes `10.0` the integer that it is, where integers are asked for. Clients whose language has only one kind of
+    /// number send it so.
+    fn write_integers_plainly(&self, value: &mut Value) {
+        match (value, &self.items) {
+            (Value::Array(items), Some((JsonType::Integer, _))) => items.iter_mut().for_each(write_plainly),
+            (value, _) if self.kind == JsonType::Integer => write_plainly(value),
+            _ => (),
+        }
+    }
+
+    /// The complaint about a value of another type.
+    pub(crate) fn wrong_type(&self) -> Problem {
+        let Field { name, kind, .. } = self;
+        Problem::of(Code::FormParamTypeInvalid, name).saying(format!("`{name}` must be {}.", kind.text()))
+    }
+
     fn problem(&self, value: Option<&Value>) -> Option<Problem> {
         let name = &self.name;
         let say = |code: Code, text: String| Some(Problem::of(code, name).saying(text));
         let value = match value {
             None if self.required => return say(Code::FormParamMissing, format!("`{name}` is required.")),
             None => return None,
-            Some(Value::Null) if self.nullable || self.kind == Kind::Any => return None,
+            Some(Value::Null) if self.nullable || self.kind == JsonType::Any => return None,
             Some(Value::Null) => return say(Code::FormParamNil, format!("`{name}` must not be null.")),
             Some(value) => value,
         };
         if !self.kind.admits(value) {
-            return say(Code::FormParamTypeInvalid, format!("`{name}` must be {}.", self.kind.text()));
+            return Some(self.wrong_type());
         }
         if contains_nul(value) {
             return say(Code::FormParamValueInvalid, format!("`{name}` must not contain the character NUL."));
@@ -191,29 +212,65 @@ impl Rules {
     }
 }
 
-impl Kind {
+impl JsonType {
     fn admits(self, value: &Value) -> bool {
         match self {
-            Kind::String => value.is_string(),
-            Kind::Integer => value.is_i64(),
-            Kind::Number => value.is_number(),
-            Kind::Boolean => value.is_boolean(),
-            Kind::Array => value.is_array(),
-            Kind::Object => value.is_object(),
-            Kind::Any => true,
+            JsonType::String => value.is_string(),
+            JsonType::Integer => value.is_i64(),
+            JsonType::Number => value.is_number(),
+            JsonType::Boolean => value.is_boolean(),
+            JsonType::Array => value.is_array(),
+            JsonType::Object => value.is_object(),
+            JsonType::Any => true,
         }
     }
 
     fn text(self) -> &'static str {
         match self {
-            Kind::String => "a string",
-            Kind::Integer => "an integer",
-            Kind::Number => "a number",
-            Kind::Boolean => "true or false",
-            Kind::Array => "a list",
-            Kind::Object => "an object",
-            Kind::Any => "a value",
+            JsonType::String => "a string",
+            JsonType::Integer => "an integer",
+            JsonType::Number => "a number",
+            JsonType::Boolean => "true or false",
+            JsonType::Array => "a list",
+            JsonType::Object => "an object",
+            JsonType::Any => "a value",
         }
+    }
+}
+
+fn write_plainly(value: &mut Value) {
+    // Every whole number up to here is a number of its own in this notation.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let whole = |number: &f64| number.fract() == 0.0 && number.abs() <= EXACT;
+    if value.is_f64()
+        && let Some(number) = value.as_f64().filter(whole)
+    {
+        *value = Value::from(number as i64);
+    }
+}
+
+/// Reads an integer in any notation that JSON has for it: `10`, `10.0`, `1e1`.
+pub fn integer(text: &str) -> Option<i64> {
+    if let Ok(number) = text.parse() {
+        return Some(number);
+    }
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (mantissa, exponent.parse::<i16>().ok()?),
+        None => (text, 0),
+    };
+    let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, "0"));
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !digits(whole.strip_prefix('-').unwrap_or(whole)) || !digits(fraction) {
+        return None;
+    }
+    let all = [whole, fraction].concat();
+    let significant = all.trim_end_matches('0');
+    let zeros = (all.len() - significant.len()) as i64 - fraction.len() as i64 + i64::from(exponent);
+    match significant {
+        "" | "-" => Some(0),
+        // An `i64` has at most 19 digits.
+        _ if (0..19).contains(&zeros) => [significant, &"0".repeat(zeros as usize)].concat().parse().ok(),
+        _ => None,
     }
 }
 
@@ -230,18 +287,18 @@ fn allowed(schema: &Value) -> Vec<Value> {
 }
 
 /// The first type of a schema that is not null.
-fn kind(schema: &Value) -> Kind {
+fn kind(schema: &Value) -> JsonType {
     let named = strings(&schema["type"]).find(|name| *name != "null");
     let variants = schema.get("anyOf").or(schema.get("oneOf")).and_then(Value::as_array);
     let of_variant = || variants.into_iter().flatten().find(|variant| variant["type"] != "null").map(kind);
     match named {
-        Some("string") => Kind::String,
-        Some("integer") => Kind::Integer,
-        Some("number") => Kind::Number,
-        Some("boolean") => Kind::Boolean,
-        Some("array") => Kind::Array,
-        Some("object") => Kind::Object,
-        _ => of_variant().unwrap_or(Kind::Any),
+        Some("string") => JsonType::String,
+        Some("integer") => JsonType::Integer,
+        Some("number") => JsonType::Number,
+        Some("boolean") => JsonType::Boolean,
+        Some("array") => JsonType::Array,
+        Some("object") => JsonType::Object,
+        _ => of_variant().unwrap_or(JsonType::Any),
     }
 }
 
@@ -343,6 +400,57 @@ mod tests {
             assert!(found.contains(&(code, param.to_owned())), "{code:?} {param} in {found:?}");
         }
         assert_eq!(found.len(), expected.len());
+    }
+
+    #[test]
+    fn an_integer_is_read_in_any_notation() {
+        let read =
+            ["10", "10.0", "1e1", "1.0E+1", "100e-1", "0.1e2", "-0", "0e9", "-3.0", "9223372036854775807.00"];
+        let expected = [10, 10, 10, 10, 10, 10, 0, 0, -3, i64::MAX];
+        assert_eq!(read.map(integer), expected.map(Some));
+        let refused = [
+            "",
+            "-",
+            ".",
+            "10.",
+            ".5",
+            "10.5",
+            "1e-1",
+            "10.00000000000000000000001",
+            "1e19",
+            "1e400",
+            "1e99999",
+            "e1",
+            "1e",
+            "1.0.0",
+            "0x10",
+            "inf",
+            "NaN",
+            "1 ",
+            "--1",
+            "9223372036854775808.0",
+            "many",
+        ];
+        for text in refused {
+            assert_eq!(integer(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_whole_number_is_an_integer_and_another_is_not() {
+        for count in ["1.0", "1e0", "50e-1"] {
+            let count: Value = serde_json::from_str(count).unwrap();
+            assert_eq!(codes(json!({"name": "a", "count": count})), [], "{count}");
+        }
+        assert_eq!(codes(json!({"name": "a", "count": 1.5})), [(Code::FormParamTypeInvalid, "count".into())]);
+        assert_eq!(
+            codes(json!({"name": "a", "count": 6.0})),
+            [(Code::FormParamValueTooLarge, "count".into())]
+        );
+        assert_eq!(
+            codes(json!({"name": "a", "count": 1e300})),
+            [(Code::FormParamTypeInvalid, "count".into())]
+        );
     }
 
     #[test]

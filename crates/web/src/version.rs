@@ -68,6 +68,7 @@ impl Version {
 }
 
 /// One incompatible change of a kind of object.
+#[derive(Clone, Copy)]
 pub struct Change {
     /// The first version that has it.
     pub since: Version,
@@ -80,7 +81,8 @@ pub struct Change {
 }
 
 /// What applications keep in objects of ours; nothing in there is an object of ours.
-const OPAQUE: [&str; 5] = ["public_metadata", "private_metadata", "unsafe_metadata", "actor", "claims"];
+pub(crate) const OPAQUE: [&str; 5] =
+    ["public_metadata", "private_metadata", "unsafe_metadata", "actor", "claims"];
 
 /// What happened is told in the newest form in every version: receivers are sent it so, and whoever reads it
 /// afterwards reads the same.

@@ -1,5 +1,19 @@
 // The application under test: one page for each component, and a home page that tells who is signed in.
-import { ClerkProvider, Show, SignIn, SignUp, UserButton, UserProfile, useAuth, useUser } from '@clerk/react';
+import {
+  ClerkProvider,
+  CreateOrganization,
+  OrganizationList,
+  OrganizationProfile,
+  OrganizationSwitcher,
+  Show,
+  SignIn,
+  SignUp,
+  UserButton,
+  UserProfile,
+  useAuth,
+  useOrganization,
+  useUser,
+} from '@clerk/react';
 import { useState } from 'react';
 import { createRoot } from 'react-dom/client';
 
@@ -35,11 +49,45 @@ function Account() {
   );
 }
 
+const manages = { permission: 'org:sys_memberships:manage' };
+const closes = { permission: 'org:ledger:close' };
+
+/** For which organization somebody works, and what they may do there. */
+function Workplace() {
+  const { organization, isLoaded } = useOrganization();
+  const { orgId, orgRole, orgSlug, has } = useAuth();
+  if (!isLoaded) return null;
+  return (
+    <>
+      <h1>Workplace</h1>
+      <OrganizationSwitcher afterCreateOrganizationUrl="/workplace" afterLeaveOrganizationUrl="/workplace" />
+      <p data-testid="organization">{organization?.name ?? 'none'}</p>
+      <p data-testid="claims">{orgId ? `${orgId} ${orgSlug} ${orgRole}` : 'none'}</p>
+      <p data-testid="has">
+        {has(manages) ? 'manages members' : 'manages nobody'}, {has(closes) ? 'closes the ledger' : 'closes nothing'}
+      </p>
+      <Show when={closes} fallback={<p data-testid="protected">Not for you</p>}>
+        <p data-testid="protected">The ledger</p>
+      </Show>
+    </>
+  );
+}
+
 const pages = {
   '/': Home,
   '/sign-in': () => <SignIn routing="hash" />,
   '/sign-up': () => <SignUp routing="hash" />,
   '/profile': () => <UserProfile routing="hash" />,
+  '/workplace': Workplace,
+  '/create-organization': () => <CreateOrganization routing="hash" afterCreateOrganizationUrl="/workplace" />,
+  '/organization': () => <OrganizationProfile routing="hash" afterLeaveOrganizationUrl="/workplace" />,
+  '/organizations': () => (
+    <OrganizationList
+      afterSelectOrganizationUrl="/workplace"
+      afterCreateOrganizationUrl="/workplace"
+      afterSelectPersonalUrl="/workplace"
+    />
+  ),
 };
 
 function App() {

@@ -52,16 +52,21 @@ productionTest('an email link signs in, opened in the same browser', async (visi
   });
 });
 
-productionTest('an email link signs in, opened in another browser', async (visit) => {
+productionTest('an email link opened in another browser gives a code for the first one', async (visit) => {
   const person = await newPerson();
   const address = await askForLink(visit, person.email);
   const elsewhere = await anotherVisit();
   try {
-    await elsewhere.step('the link', async (page) => {
+    const code = await elsewhere.step('the link', async (page) => {
       await page.goto(address);
-      await sees(page, /return to original tab/i);
+      await page.getByRole('heading', { name: /in the browser where you started/i }).waitFor();
+      return (await page.locator('.code').textContent()).trim();
     });
-    await visit.step('the browser that waited', (page) => isSignedIn(page, person.email));
+    await visit.step('the browser that waited', async (page) => {
+      await chooseMethod(page, /email code/i);
+      await typeCode(page, code);
+      await isSignedIn(page, person.email);
+    });
     await elsewhere.step('nobody elsewhere', async (page) => {
       await page.goto(apps.express.url);
       await isSignedOut(page);

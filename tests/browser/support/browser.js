@@ -1,6 +1,8 @@
 // A real Chromium, and people who use it. Each test gets a browser profile of its own.
 import { createHash } from 'node:crypto';
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 
@@ -13,24 +15,42 @@ const PATIENCE_MS = 40_000;
 /** What a set of tests wants of Chromium; to be set before the first visit. */
 export const wishes = { args: [], env: process.env };
 
+const launching = () => ({
+  executablePath: process.env.CHROMIUM,
+  // Chromium's sandbox does not start for root, as whom containers run.
+  chromiumSandbox: process.getuid() !== 0,
+  args: ['--disable-dev-shm-usage', '--no-proxy-server', ...wishes.args],
+  env: wishes.env,
+});
+const appearance = { viewport: { width: 1100, height: 900 }, locale: 'en-US' };
+
 let started;
-const browser = () => {
-  mkdirSync(output, { recursive: true });
-  started ??= chromium.launch({
-    executablePath: process.env.CHROMIUM,
-    // Chromium's sandbox does not start for root, as whom containers run.
-    chromiumSandbox: process.getuid() !== 0,
-    args: ['--disable-dev-shm-usage', '--no-proxy-server', ...wishes.args],
-    env: wishes.env,
-  });
-  return started;
-};
 after(async () => (await started)?.close());
+
+/** A window of the Chromium that all tests share. It takes no cookies of other sites than the page's. */
+async function newContext() {
+  started ??= chromium.launch(launching());
+  return (await started).newContext(appearance);
+}
+
+/** A Chromium of its own, which takes cookies of all sites: the default of Chrome, but not of Debian's Chromium. */
+async function newBrowser() {
+  const profile = mkdtempSync(join(tmpdir(), 'latchkey-chromium-'));
+  mkdirSync(join(profile, 'Default'));
+  const preferences = { profile: { cookie_controls_mode: 0, block_third_party_cookies: false } };
+  writeFileSync(join(profile, 'Default', 'Preferences'), JSON.stringify(preferences));
+  const context = await chromium.launchPersistentContext(profile, { ...launching(), ...appearance });
+  // Processes of Chromium may still write there for a while. What they leave behind is no failure of the test.
+  context.on('close', () =>
+    rm(profile, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 }).catch(() => {}));
+  return context;
+}
 
 /** One person's browser: profile, first tab, and what went wrong in it. */
 export class Visit {
-  static async start() {
-    const context = await (await browser()).newContext({ viewport: { width: 1100, height: 900 }, locale: 'en-US' });
+  static async start({ takesAllCookies = false } = {}) {
+    mkdirSync(output, { recursive: true });
+    const context = await (takesAllCookies ? newBrowser() : newContext());
     context.setDefaultTimeout(PATIENCE_MS);
     const visit = new Visit();
     visit.context = context;
@@ -75,9 +95,9 @@ export class Visit {
 }
 
 /** A test with a browser. What the page looked like at its end is kept, also when it fails. */
-export function browserTest(name, body, { timeout = 180_000 } = {}) {
+export function browserTest(name, body, { timeout = 180_000, takesAllCookies } = {}) {
   test(name, { timeout }, async (t) => {
-    const visit = await Visit.start();
+    const visit = await Visit.start({ takesAllCookies });
     try {
       await body(visit, t);
       await visit.picture(name);

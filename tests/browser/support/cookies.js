@@ -8,7 +8,7 @@ const document = join(import.meta.dirname, '..', '..', '..', 'docs', 'COOKIES.md
 const columns = [
   'Cookie', 'Instances', 'Set by', 'Domain', 'Path', 'Lifetime', 'Secure', 'SameSite', 'HttpOnly', 'Ended by',
 ];
-const KINDS = ['development', 'production', 'proxied', 'satellite'];
+const KINDS = ['development', 'local', 'production', 'proxied', 'satellite'];
 const SETTERS = ['Frontend API', 'handshake', 'refresh', 'script', 'backend SDK'];
 const SECONDS = { second: 1, minute: 60, day: 86_400, year: 365 * 86_400 };
 

@@ -30,6 +30,11 @@ export function expressApplication(options, props, signInUrl = '/sign-in') {
     const { userId, sessionId } = getAuth(request);
     response.status(userId ? 200 : 401).json({ userId, sessionId });
   });
+  app.get('/api/organization', (request, response) => {
+    const { orgId, orgSlug, orgRole, has } = getAuth(request);
+    const closes = has({ permission: 'org:ledger:close' });
+    response.json({ orgId, orgSlug, orgRole, closes, isAdmin: has({ role: 'org:admin' }) });
+  });
   app.use(async (request, response) => {
     const { type, body } = await applicationFile(request.path, props);
     response.type(type).send(body);

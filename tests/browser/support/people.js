@@ -3,17 +3,16 @@ import { createHmac, randomBytes } from 'node:crypto';
 
 import { clerk } from './server.js';
 
-const unique = () => randomBytes(8).toString('hex');
+export const unique = () => randomBytes(8).toString('hex');
 export const newEmail = () => `${unique()}@example.com`;
 /** An address to which nothing is ever sent: its code on a development instance is 424242. */
 export const newTestEmail = () => `${unique()}+clerk_test@example.com`;
 export const newPassword = () => `Zq7!${unique()}`;
 
 /** A user with a verified address and a password, made through the Backend API. */
-export async function newPerson() {
-  const email = newEmail();
+export async function newPerson({ email = newEmail(), api = clerk } = {}) {
   const password = newPassword();
-  const user = await clerk.users.createUser({ emailAddress: [email], password });
+  const user = await api.users.createUser({ emailAddress: [email], password });
   return { id: user.id, email, password };
 }
 

@@ -1,6 +1,8 @@
 // The server under test, seen from outside: its addresses, its Backend API and its inbox.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
 
 import { createClerkClient } from '@clerk/backend';
 
@@ -18,18 +20,38 @@ export const publishableKey = setting('CLERK_PUBLISHABLE_KEY');
 export const frontendUrl = `http://localhost:${setting('LATCHKEY_FRONTEND_LISTEN').split(':').pop()}`;
 
 /** What an application needs in a world of plain http. */
-export const clerkProps = {
-  publishableKey,
-  proxyUrl: frontendUrl,
-  __internal_clerkJSUrl: `${frontendUrl}/npm/@clerk/clerk-js@6/dist/clerk.browser.js`,
-  __internal_clerkUIUrl: `${frontendUrl}/npm/@clerk/ui@1/dist/ui.browser.js`,
-};
+const propsOf = (key, url) => ({
+  publishableKey: key,
+  proxyUrl: url,
+  __internal_clerkJSUrl: `${url}/npm/@clerk/clerk-js@6/dist/clerk.browser.js`,
+  __internal_clerkUIUrl: `${url}/npm/@clerk/ui@1/dist/ui.browser.js`,
+});
+export const clerkProps = propsOf(publishableKey, frontendUrl);
 
-export const clerk = createClerkClient({ apiUrl, secretKey, publishableKey, telemetry: { disabled: true } });
+const clientOf = (secret, key) =>
+  createClerkClient({ apiUrl, secretKey: secret, publishableKey: key, telemetry: { disabled: true } });
+export const clerk = clientOf(secretKey, publishableKey);
 
-async function messages(to) {
+/** Another development instance of the server, for settings that everybody on an instance notices. */
+export async function newInstance(...settings) {
+  const latchkey = async (...args) => (await promisify(execFile)(setting('LATCHKEY_BIN'), args)).stdout;
+  const made = JSON.parse(await latchkey('instances', 'create', '--environment', 'development', '--json'));
+  if (settings.length > 0) {
+    await latchkey('settings', 'set', '--instance', made.instance_id, ...settings);
+  }
+  const url = `http://${made.frontend_api}`;
+  return {
+    clerk: clientOf(made.secret_key, made.publishable_key),
+    clerkProps: propsOf(made.publishable_key, url),
+    frontendUrl: url,
+    nextMessage: (to) => nextMessage(to, made.secret_key),
+    nextLink: (to) => nextLink(to, made.secret_key),
+  };
+}
+
+async function messages(to, key) {
   const response = await fetch(`${apiUrl}/dev/inbox?to=${encodeURIComponent(to)}`, {
-    headers: { authorization: `Bearer ${secretKey}` },
+    headers: { authorization: `Bearer ${key}` },
   });
   assert.equal(response.status, 200, await response.clone().text());
   return (await response.json()).data;
@@ -37,9 +59,9 @@ async function messages(to) {
 
 /** The next message to an address, or one that is there already. Each is handed out once. */
 const read = new Set();
-async function nextMessage(to) {
+async function nextMessage(to, key = secretKey) {
   for (let tries = 0; tries < 100; tries += 1) {
-    const unread = (await messages(to)).filter((message) => !read.has(message.id));
+    const unread = (await messages(to, key)).filter((message) => !read.has(message.id));
     if (unread.length > 0) {
       unread.forEach((message) => read.add(message.id));
       return unread[0];
@@ -55,9 +77,9 @@ export async function nextCode(to) {
   return code;
 }
 
-export async function nextLink(to) {
-  const { body } = await nextMessage(to);
-  const link = body.match(/https?:\/\/\S+\/v1\/verify\?\S+/)?.[0];
+export async function nextLink(to, key) {
+  const { body } = await nextMessage(to, key);
+  const link = body.match(/https?:\/\/\S+\/v1\/(verify|tickets\/accept)\?\S+/)?.[0];
   assert.ok(link, `no link in: ${body}`);
   return link;
 }

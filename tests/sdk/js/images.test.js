@@ -49,7 +49,7 @@ test('what is not an image is refused', async () => {
 test('an image of 30000 by 30000 pixels is refused without being decoded', async () => {
   const { id } = await newUser();
   const file = image(png(30_000, 30_000, Buffer.alloc(1000)));
-  await refused(clerk.users.updateUserProfileImage(id, { file }), 400, 'request_body_invalid');
+  await refused(clerk.users.updateUserProfileImage(id, { file }), 400, 'image_too_many_pixels');
 });
 
 test('an image over 10 MB is refused', async () => {

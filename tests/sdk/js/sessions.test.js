@@ -106,12 +106,15 @@ test('a ticket signs in once, and a backend renews what the handshake gave it', 
     headers: { origin: APP },
     body: new URLSearchParams({ strategy: 'ticket', ticket }),
   });
-  const answer = await (await signIn()).json();
+  const signedIn = await signIn();
+  const answer = await signedIn.json();
   assert.equal(answer.response?.status, 'complete', JSON.stringify(answer));
+  // The token of the developer's browser changes with the sign-in.
+  const changed = `${version}&__clerk_db_jwt=${signedIn.headers.get('clerk-db-jwt')}`;
   assert.notEqual((await signIn()).status, 200);
 
   const back = encodeURIComponent(`${APP}/`);
-  const handshake = await visit(`/v1/client/handshake?${query}&format=nonce&suffixed_cookies=true&redirect_url=${back}`);
+  const handshake = await visit(`/v1/client/handshake?${changed}&format=nonce&suffixed_cookies=true&redirect_url=${back}`);
   assert.equal(handshake.status, 307);
   const nonce = new URL(handshake.headers.get('location')).searchParams.get('__clerk_handshake_nonce');
   const { directives } = await clerk.clients.getHandshakePayload({ nonce });

@@ -26,14 +26,15 @@ export const clerk = connect(secretKey);
 /** A client of another instance of the same server. */
 export const otherClerk = connect(otherSecretKey);
 
-/** A client of an instance that is still empty, for tests that count or order everything. */
-export function connectToNewInstance() {
-  const created = execFileSync(
-    setting('LATCHKEY_BIN'),
-    ['instances', 'create', '--environment', 'development', '--json'],
-    { encoding: 'utf8' },
-  );
-  return connect(JSON.parse(created).secret_key);
+/**
+ * A client of an instance that is still empty, for tests that count or order everything, and for those that need other
+ * settings, each as `path=JSON`.
+ */
+export function connectToNewInstance(...settings) {
+  const latchkey = (...args) => execFileSync(setting('LATCHKEY_BIN'), args, { encoding: 'utf8' });
+  const created = JSON.parse(latchkey('instances', 'create', '--environment', 'development', '--json'));
+  latchkey('settings', 'set', '--instance', created.instance_id, 'organizations.enabled=true', ...settings);
+  return connect(created.secret_key);
 }
 
 /** A request by hand, for operations that the SDK does not have and for requests it would not send. */
@@ -44,6 +45,30 @@ export async function request(method, path, { body, headers = {}, key = secretKe
     body: body === undefined || typeof body === 'string' ? body : JSON.stringify(body),
   });
   return { status: response.status, headers: response.headers, body: JSON.parse(await response.text()) };
+}
+
+/** Asks as an application without cookies does. */
+async function askNatively(method, path, form, authorization) {
+  const answer = await fetch(`${frontendUrl}/v1${path}${path.includes('?') ? '&' : '?'}_is_native=1`, {
+    method,
+    headers: authorization ? { authorization } : {},
+    body: form && new URLSearchParams(form),
+  });
+  return { status: answer.status, headers: answer.headers, body: await answer.json() };
+}
+
+/** Signs in by a ticket, without cookies. Returns the session, and a way to ask further. */
+export async function signInByTicket(ticket) {
+  const { status, headers, body } = await askNatively('POST', '/client/sign_ins', { strategy: 'ticket', ticket });
+  assert.deepEqual([status, body.response?.status], [200, 'complete'], JSON.stringify(body));
+  const ask = (method, path, form) => askNatively(method, path, form, headers.get('authorization'));
+  return { sessionId: body.response.created_session_id, ask };
+}
+
+/** Signs a user in. */
+export async function signIn(userId, params = {}) {
+  const { token } = await clerk.signInTokens.createSignInToken({ userId, ...params });
+  return signInByTicket(token);
 }
 
 // Fresh values: the tests run side by side on one instance, so nothing may be taken twice.

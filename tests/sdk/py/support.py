@@ -41,11 +41,24 @@ clerk = connect(SECRET_KEY)
 other_clerk = connect(OTHER_SECRET_KEY)
 
 
-def connect_to_new_instance():
-    """A client of an instance that is still empty, for tests that count or order everything."""
-    command = [setting("LATCHKEY_BIN"), "instances", "create", "--environment", "development", "--json"]
-    created = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    return connect(json.loads(created)["secret_key"])
+def latchkey(*args):
+    command = [setting("LATCHKEY_BIN"), *args]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def connect_to_new_production():
+    """A client of a new production instance."""
+    host = f"clerk.p{unique()}.example.com"
+    line = ["instances", "create", "--environment", "production", "--frontend-api", host, "--json"]
+    return connect(json.loads(latchkey(*line))["secret_key"])
+
+
+def connect_to_new_instance(*settings):
+    """A client of an instance that is still empty, for tests that count or order everything, and for those that need
+    other settings, each as `path=JSON`."""
+    created = json.loads(latchkey("instances", "create", "--environment", "development", "--json"))
+    latchkey("settings", "set", "--instance", created["instance_id"], "organizations.enabled=true", *settings)
+    return connect(created["secret_key"])
 
 
 # Fresh values: nothing may be taken twice.

@@ -1,68 +1,55 @@
 //! How somebody comes to be signed in: the last step of signing in, of signing up, and of what backends do.
 
 use latchkey_base::Result;
-use latchkey_base::secret::Secret;
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
 
-use crate::cx::Act;
-use crate::frontend::visitor::Hold;
-use crate::resources::clients::model::Client;
-use crate::resources::clients::store as clients;
-use crate::resources::messages::notices;
-use crate::resources::sessions::model::{Session, Status};
-use crate::resources::sessions::rules::{self, Entry};
-use crate::resources::sessions::{activity, ending, store};
-use crate::resources::users::model::User;
-use crate::resources::users::store as users;
-
-/// A session that was just opened, on a client that keeps its secret.
-pub struct Begun {
-    /// The client it is on, saved.
-    pub client: Client,
-    /// The session.
-    pub session: Session,
-    /// Its user.
-    pub user: User,
-}
+use crate::door::visitor::ClientHandle;
+use crate::organizations::choices::{self, ChosenOrganization};
+use crate::organizations::memberships::store as memberships;
+use crate::people::users::model::User;
+use crate::people::users::store as users;
+use crate::presence::clients::model::Client;
+use crate::presence::clients::store as clients;
+use crate::presence::clients::token::ClientProof;
+use crate::presence::sessions::model::{Session, SessionStatus};
+use crate::presence::sessions::rules::{self, Entry};
+use crate::presence::sessions::{activity, ending, notices, store};
 
 /// A session that was just opened.
-pub struct Opened {
+pub struct NewSession {
     /// The client it is on, saved.
     pub client: Client,
-    /// The session.
     pub session: Session,
-    /// Its user.
     pub user: User,
-    /// The client's new secret.
-    pub secret: Secret,
 }
 
-/// Opens a session of a user on a client. Both must be locked, the client first. The attempts under way on
-/// the client are over with it.
+/// Opens a session of a user on the client of the request, which gets a new secret. Both must be locked, the client
+/// first. The attempts under way on the client are over with it.
 pub async fn open(
     tx: &mut Tx,
     act: &Act,
-    hold: &Hold,
+    handle: &ClientHandle,
     client: Client,
     user: User,
     entry: Entry,
     strategy: Option<&str>,
-) -> Result<Opened> {
-    let Begun { client, session, user } = begin(tx, act, client, user, entry, strategy).await?;
-    let secret = hold.rotate(tx, &client, act).await?;
-    Ok(Opened { client, session, user, secret })
+) -> Result<(NewSession, ClientProof)> {
+    let opened = open_on_other_client(tx, act, client, user, entry, strategy).await?;
+    let secret = handle.rotate(tx, &opened.client, act).await?;
+    Ok((opened, secret))
 }
 
-/// The same on a client that is not the one that asks, as when a link is opened in another browser: a new
-/// secret would not reach it, and it would lose what it has.
-pub async fn begin(
+/// The same on a client that is not that of the request, as when a link is opened in another browser. That client
+/// keeps its secret: a new one could not reach it.
+pub async fn open_on_other_client(
     tx: &mut Tx,
     act: &Act,
     client: Client,
     user: User,
     entry: Entry,
     strategy: Option<&str>,
-) -> Result<Begun> {
+) -> Result<NewSession> {
     let is_acted = entry.actor.is_some();
     // Somebody who was here before, on a client that has not seen them.
     let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
@@ -71,13 +58,8 @@ pub async fn begin(
         true => user,
         false => signed_in(tx, act, user).await?,
     };
-    let client = match act.settings.session.single_session {
-        true => {
-            let live = store::lock_live_of_client(tx, &client, act.now).await?;
-            ending::end_all(tx, act, client, live, Status::Replaced).await?
-        }
-        false => client,
-    };
+    let entry = beginning(tx, act, &user, entry).await?;
+    let client = make_room(tx, act, client).await?;
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
     let session = rules::begin(&user, &client.id, entry, activity, &act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;
@@ -95,7 +77,33 @@ pub async fn begin(
         client.last_authentication_strategy = Some(strategy.to_owned());
     }
     clients::save(tx, &client, act.now).await?;
-    Ok(Begun { client, session, user })
+    Ok(NewSession { client, session, user })
+}
+
+/// How a session begins: with the organization that was asked for, if the user is still a member of it, else with the one
+/// they chose or joined last. What was asked for is their own choice unless somebody acts as them.
+async fn beginning(tx: &mut Tx, act: &Act, user: &User, entry: Entry) -> Result<Entry> {
+    let asked = match entry.organization.as_ref().filter(|_| act.settings.organizations.enabled) {
+        Some(id) => memberships::find_active(tx, &act.instance, id.as_str(), &user.id).await?,
+        None => None,
+    };
+    let active = match asked {
+        Some(active) => {
+            if entry.actor.is_none() {
+                choices::note(tx, &act.instance, &user.id, Some(&active.organization.id)).await?;
+            }
+            Some(ChosenOrganization::of(&active.membership))
+        }
+        None => choices::next(tx, &act.instance, &user.id, &act.settings.organizations).await?,
+    };
+    Ok(Entry { active, ..entry })
+}
+
+/// Ends the oldest sessions of a client until it may have one more.
+async fn make_room(tx: &mut Tx, act: &Act, client: Client) -> Result<Client> {
+    let mut live = store::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    live.truncate((live.len() + 1).saturating_sub(act.settings.session.most_on_client()));
+    ending::end_all(tx, act, client, live, SessionStatus::Replaced).await
 }
 
 /// Notes that a user signed in: earlier failures no longer count.

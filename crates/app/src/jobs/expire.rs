@@ -7,15 +7,16 @@ use std::time::Duration;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
+use latchkey_kernel::instances::model::Instance;
+use latchkey_kernel::limits::{CLIENT_RETENTION_MS, SESSION_RETENTION_MS};
+use latchkey_kernel::settings::EventSettings;
+use latchkey_kernel::{instances, outbox};
 
-use crate::limits::{CLIENT_RETENTION_MS, SESSION_RETENTION_MS};
-use crate::outbox;
-use crate::resources::instances::model::Instance;
-use crate::resources::{
-    actor_tokens, clients, handshakes, instances, messages, sessions, sign_in_tokens, sign_ins, sign_ups,
-    syncs, webhook_deliveries,
-};
-use crate::settings::EventSettings;
+use crate::events::webhooks::deliveries;
+use crate::messaging::messages;
+use crate::organizations::portal_links;
+use crate::people::tickets::{actor_tokens, sign_in_tokens};
+use crate::presence::{clients, handshakes, sessions, sign_ins, sign_ups, syncs};
 
 /// Rows of one transaction: some milliseconds of a writer that all requests share.
 const BATCH: i64 = 200;
@@ -32,19 +33,21 @@ enum Kind {
     SignUps,
     SignInTokens,
     ActorTokens,
+    PortalLinkTokens,
     RenewedTokens,
     Sessions,
     Clients,
     DevBrowsers,
 }
 
-const ALL: [Kind; 10] = [
+const ALL: [Kind; 11] = [
     Kind::Handshakes,
     Kind::Syncs,
     Kind::SignIns,
     Kind::SignUps,
     Kind::SignInTokens,
     Kind::ActorTokens,
+    Kind::PortalLinkTokens,
     Kind::RenewedTokens,
     Kind::Sessions,
     Kind::Clients,
@@ -131,7 +134,7 @@ impl History {
     async fn delete(self, tx: &mut Tx, instance: &InstanceId, before: Time) -> Result<u64> {
         match self {
             History::Events => outbox::delete_old(tx, instance, before, BATCH).await,
-            History::Deliveries => webhook_deliveries::store::delete_old(tx, instance, before, BATCH).await,
+            History::Deliveries => deliveries::store::delete_old(tx, instance, before, BATCH).await,
             History::Messages => messages::store::delete_old(tx, instance, before, BATCH).await,
         }
     }
@@ -141,13 +144,14 @@ async fn delete(tx: &mut Tx, kind: Kind, now: Time) -> Result<u64> {
     let sessions_before = now.plus_ms(-SESSION_RETENTION_MS);
     let clients_before = now.plus_ms(-CLIENT_RETENTION_MS);
     match kind {
-        Kind::Handshakes => handshakes::store::delete_old(tx, now, BATCH).await,
-        Kind::Syncs => syncs::store::delete_old(tx, now, BATCH).await,
+        Kind::Handshakes => handshakes::delete_old(tx, now, BATCH).await,
+        Kind::Syncs => syncs::delete_old(tx, now, BATCH).await,
         Kind::SignIns => sign_ins::store::delete_old(tx, now, BATCH).await,
         Kind::SignUps => sign_ups::store::delete_old(tx, now, BATCH).await,
         // As long as sessions, for those who look into a case.
         Kind::SignInTokens => sign_in_tokens::store::delete_old(tx, sessions_before, BATCH).await,
         Kind::ActorTokens => actor_tokens::store::delete_old(tx, sessions_before, BATCH).await,
+        Kind::PortalLinkTokens => portal_links::store::delete_old(tx, sessions_before, BATCH).await,
         Kind::RenewedTokens => sessions::store::delete_old_renewals(tx, now, BATCH).await,
         Kind::Sessions => sessions::store::delete_old(tx, sessions_before, BATCH).await,
         Kind::Clients => clients::store::delete_unused(tx, clients_before, BATCH).await,

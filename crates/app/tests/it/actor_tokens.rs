@@ -1,6 +1,6 @@
 //! Actor tokens: made, revoked, and used exactly once.
 
-use latchkey_app::resources::tickets::{self, Kind};
+use latchkey_app::people::tickets::{self, TicketKind};
 use latchkey_base::{Code, Result};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
@@ -15,7 +15,7 @@ async fn redeem(t: &TestServer, token: &Value) -> Result<(String, Value, i64), C
     let used = t.db().write(move |tx| {
         Box::pin(async move {
             let redeemed = tickets::redeem(tx, &act, &ticket).await?;
-            assert_eq!(redeemed.kind, Kind::ActorToken);
+            assert_eq!(redeemed.kind, TicketKind::ActorToken);
             let actor = Value::Object(redeemed.actor.unwrap());
             Ok((redeemed.user.id.to_string(), actor, redeemed.lifetime_seconds.unwrap()))
         })

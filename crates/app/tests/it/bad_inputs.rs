@@ -4,9 +4,9 @@
 mod credentials;
 mod fields;
 mod headers;
-mod logs;
+pub(crate) mod logs;
 mod me;
-mod pictures;
+pub(crate) mod pictures;
 mod races;
 mod sign_ins;
 mod sign_ups;

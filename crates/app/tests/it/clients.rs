@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use latchkey_app::settings::Settings;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{SignedIn, TestServer};
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ async fn revoked_session_stays_with_a_client_that_may_hold_several() {
     for (single_session, shown) in [(true, 0), (false, 1)] {
         let mut settings = Settings::default();
         settings.session.single_session = single_session;
-        let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+        let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
         let presence = signed_in(&t, "ann@example.com").await;
         t.post(&format!("/v1/sessions/{}/revoke", presence.session), json!({})).await.ok();
         let client = t.get(&format!("/v1/clients/{}", presence.client)).await.ok();

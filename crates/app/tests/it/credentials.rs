@@ -1,8 +1,8 @@
 //! Passwords: setting, importing, checking, upgrading and removing them.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::{PasswordSettings, Settings};
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{PasswordSettings, Settings};
 use latchkey_passwords::Hasher;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};

@@ -14,9 +14,9 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use latchkey_app::jobs::Parts;
-use latchkey_app::jobs::deliver::Courier;
+use latchkey_app::events::courier::Courier;
 use latchkey_jose::digest::hmac_sha256;
+use latchkey_kernel::jobs::JobParts;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::{Arrival, Receiver, TestServer};
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn send(courier: &Courier) {
 /// A courier that waits long for answers: a busy machine must not look like a receiver that hangs.
 fn courier(t: &TestServer) -> Courier {
     let answer_timeout = Duration::from_secs(20);
-    Courier::new(&Parts { answer_timeout, ..t.jobs_with(Options::default()) })
+    t.courier_of(&JobParts { answer_timeout, ..t.jobs_with(Options::default()) })
 }
 
 /// A courier that waits half a second, for receivers that do hang.

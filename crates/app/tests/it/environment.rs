@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use latchkey_app::settings::{Settings, SignUpMode};
+use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
@@ -53,9 +53,7 @@ async fn environment_follows_the_settings_at_once() {
     assert_eq!(attributes["email_address"].get("channels"), None);
     let id = t.tenant.id.clone();
     let save = t.db().write(move |tx| {
-        Box::pin(
-            async move { latchkey_app::resources::instances::store::save_settings(tx, &id, &settings).await },
-        )
+        Box::pin(async move { latchkey_kernel::instances::store::save_settings(tx, &id, &settings).await })
     });
     save.await.unwrap();
     let seen = t.browser().patch("/v1/environment", json!({})).await.ok();
@@ -75,6 +73,18 @@ fn remove(document: &mut Value, path: &str) {
     if let Some(Value::Object(fields)) = document.pointer_mut(parent) {
         fields.remove(name);
     }
+}
+
+#[tokio::test]
+async fn what_the_description_requires_is_required() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    browser.get("/v1/proxy-health").await.is_problem(400, "form_param_missing", "domain_id");
+    browser.get("/v1/proxy-health?domain_id=").await.is_problem(400, "form_param_missing", "domain_id");
+    assert_eq!(browser.get("/v1/proxy-health?domain_id=dmn_1").await.ok()["status"], "unhealthy");
+    browser.origin = None;
+    browser.patch("/v1/environment", json!({})).await.is_error(400, "origin_missing");
+    browser.get("/v1/environment").await.ok();
 }
 
 pub(crate) fn published() -> Option<Value> {

@@ -5,11 +5,12 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::http::Request;
 use futures_util::future::join_all;
-use latchkey_app::resources::inbox::rules::pass;
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::Settings;
+use latchkey_app::messaging::inbox::rules::pass;
 use latchkey_base::time::Clock;
-use latchkey_testkit::{Tenant, TestServer};
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::limits::INBOX_WAITERS;
+use latchkey_kernel::settings::Settings;
+use latchkey_testkit::{Tenant, TestServer, until};
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -165,7 +166,7 @@ async fn waiting_ends_when_a_message_arrives() {
     let t = TestServer::start().await;
     let waiting = t.get("/v1/inbox?to=ada_l@example.com&wait=20s");
     let sending = async {
-        tokio::time::sleep(Duration::from_millis(300)).await;
+        until(|| t.app.inbox_places.free() < INBOX_WAITERS).await;
         send_codes(&t, &t.tenant, "ada_l", "+442071838750").await;
     };
     // Far less than the time it would wait.

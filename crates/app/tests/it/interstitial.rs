@@ -2,8 +2,8 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::Environment;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::instances::keys::publishable_key;
 use latchkey_testkit::{Answer, TestServer, escape};
 
 async fn visit(t: &TestServer, query: &str, cookie: &str) -> Answer {

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Tenant, TestServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};

@@ -2,11 +2,11 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::resources::jwt_templates::model::JwtTemplate;
-use latchkey_app::resources::jwt_templates::rules::{self, By};
-use latchkey_app::resources::jwt_templates::scope::Scope;
-use latchkey_app::resources::jwt_templates::{keys, store};
-use latchkey_app::resources::users;
+use latchkey_app::people::users;
+use latchkey_app::presence::jwt_templates::model::JwtTemplate;
+use latchkey_app::presence::jwt_templates::rules::{self, TemplateSigner};
+use latchkey_app::presence::jwt_templates::scope::ShortcodeScope;
+use latchkey_app::presence::jwt_templates::{keys, store};
 use latchkey_base::time::Clock;
 use latchkey_base::{Id, Time};
 use latchkey_jose::digest::hmac_sha256;
@@ -277,7 +277,7 @@ async fn made(t: &TestServer, name: &str, user: &Value) -> (JwtTemplate, Map<Str
     let template = store::find_by_name(&mut tx, &t.tenant.id, name).await.unwrap().unwrap();
     let id = Id::parse(user["id"].as_str().unwrap()).unwrap();
     let user = users::store::find(&mut tx, &t.tenant.id, &id).await.unwrap().unwrap();
-    let scope = Scope::of(&user, "http://127.0.0.1:3400");
+    let scope = ShortcodeScope::of(&user, "http://127.0.0.1:3400");
     let now: Time = t.clock.now();
     let claims = rules::claims(&template, &scope, now, "https://clerk.test", &id, None, "00".into()).unwrap();
     (template, claims)
@@ -302,13 +302,13 @@ async fn stored_template_makes_tokens_that_verify() {
     });
     assert_eq!(json!(claims), expected);
     let key = SigningKey::generate().unwrap();
-    let token = rules::sign(&template, By::Instance(&key, "ins_1"), &claims).unwrap();
+    let token = rules::sign(&template, TemplateSigner::Instance(&key, "ins_1"), &claims).unwrap();
     assert_eq!(jwt::verify(&[key.public_jwk("ins_1")], &token).unwrap().claims, expected);
 
     let (template, claims) = made(&t, "by-itself", &user).await;
     assert_eq!((&claims["exp"], &claims["nbf"]), (&json!(seconds + 600), &json!(seconds)));
     let key = keys::open(&template, &t.master).unwrap().unwrap();
-    let token = rules::sign(&template, By::Template(&key), &claims).unwrap();
+    let token = rules::sign(&template, TemplateSigner::Template(&key), &claims).unwrap();
     let (signed, signature) = token.rsplit_once('.').unwrap();
     let mac = hmac_sha256(SECRET.as_bytes(), signed.as_bytes());
     assert_eq!(URL_SAFE_NO_PAD.encode(mac), signature);

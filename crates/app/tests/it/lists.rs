@@ -180,6 +180,20 @@ async fn nobody_is_a_member_of_an_organization_yet() {
 }
 
 #[tokio::test]
+async fn nobody_is_left_out_as_a_member_of_an_organization_that_was_deleted() {
+    let t = TestServer::start().await;
+    let ann = t.user(json!({"username": "anna"})).await;
+    let made = t.post("/v1/organizations", json!({"name": "Engines", "created_by": ann["id"]})).await.ok();
+    let organization = made["id"].as_str().unwrap();
+    let users = |sign: &str| format!("/v1/users?organization_id={sign}{organization}");
+    assert_eq!(names(&t.get(&users("-")).await.ok(), "username"), [""; 0]);
+    t.delete(&format!("/v1/organizations/{organization}")).await.ok();
+    // The membership goes later, beside other work.
+    assert_eq!(names(&t.get(&users("-")).await.ok(), "username"), ["anna"]);
+    assert_eq!(names(&t.get(&users("")).await.ok(), "username"), [""; 0]);
+}
+
+#[tokio::test]
 async fn banned_and_times_filter() {
     let t = TestServer::start().await;
     let [a, b, c] = three(&t).await;

@@ -1,10 +1,10 @@
 //! Messages to people: what they say, in which language, and what the application is told of them.
 
-use latchkey_app::resources::messages::model::Content;
-use latchkey_app::resources::templates::catalogue;
-use latchkey_app::resources::templates::model::Channel;
-use latchkey_app::resources::templates::store as templates;
-use latchkey_app::settings::Settings;
+use latchkey_app::messaging::messages::model::Content;
+use latchkey_app::messaging::templates::store as templates;
+use latchkey_kernel::settings::Settings;
+use latchkey_letters::catalogue;
+use latchkey_letters::model::Channel;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
@@ -202,7 +202,7 @@ async fn only_the_variants_a_reader_may_get_are_loaded() {
 async fn names_cannot_inject_markup_headers_or_templates() {
     let mut settings = Settings::default();
     settings.display.application_name = "A<script>\r\nBcc: x@example.com {{otp_code}}".to_owned();
-    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
     let page = "<p title=\"{{user.public_metadata.name}}\">{{user.public_metadata.name}} {{user.public_metadata.x}} {{otp_code}}</p>\
         <a href=\"{{user.public_metadata.link}}\">x</a>";
     t.put(CODE, json!({"subject": "{{user.public_metadata.name}} {{user.public_metadata.x}} {{otp_code}}", "body": page})).await.ok();

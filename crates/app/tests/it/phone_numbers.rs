@@ -1,7 +1,7 @@
 //! The seven operations on phone numbers, and numbers as second factor.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::{Attribute, Settings};
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{Attribute, Settings};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 

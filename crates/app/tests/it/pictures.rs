@@ -5,8 +5,8 @@ use axum::extract::ConnectInfo;
 use axum::http::Request;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
@@ -132,7 +132,7 @@ async fn a_new_picture_takes_the_old_one_out_of_the_world() {
     assert_eq!(fetch(&t, path(&second)).await.status, 200);
     let deleted = t.delete(&format!("/v1/users/{user}/profile_image")).await.ok();
     assert_eq!((&deleted["has_image"], deleted["id"].as_str()), (&json!(false), Some(user.as_str())));
-    assert!(path(&deleted).starts_with("/images/default/"));
+    assert!(path(&deleted).starts_with("/images/avatar_placeholder/"));
     fetch(&t, path(&second)).await.is_error(404, "image_not_found");
     // Without a picture there is nothing to delete, which is no mistake.
     assert_eq!(t.delete(&format!("/v1/users/{user}/profile_image")).await.ok(), deleted);

@@ -8,10 +8,10 @@ mod support;
 use std::sync::atomic::Ordering::SeqCst;
 use std::time::Duration;
 
-use latchkey_app::settings::messages::{SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
-use latchkey_app::settings::{EmailTransport, SmsTransport, SmtpTls};
 use latchkey_jose::digest::hmac_sha256;
-
+use latchkey_kernel::settings::messages::{SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
+use latchkey_kernel::settings::{EmailTransport, SmsTransport, SmtpTls};
+use latchkey_testkit::until;
 use mail_server::{MailServer, Manner, Security};
 use receiver::Receiver;
 use support::{Office, Row};
@@ -162,7 +162,7 @@ async fn a_server_that_hangs_does_not_hold_up_other_instances() {
     office.queue_for(&other, "email", "quick@example.com").await;
     let post = office.post.clone();
     let running = tokio::spawn(async move { post.run_once().await });
-    support::until(|| !good.received().is_empty()).await;
+    until(|| !good.received().is_empty()).await;
     assert!(server.received().is_empty());
     running.abort();
 }
@@ -184,7 +184,7 @@ async fn many_servers_that_hang_do_not_take_all_the_room() {
     office.queue_for(&fifth, "email", "quick@example.com").await;
     let post = office.post.clone();
     let running = tokio::spawn(async move { post.run_once().await });
-    support::until(|| !good.received().is_empty()).await;
+    until(|| !good.received().is_empty()).await;
     assert!(slow.received().is_empty());
     running.abort();
 }
@@ -349,7 +349,7 @@ async fn several_nodes_send_each_message_once() {
         node.await.unwrap().unwrap();
     }
     // A node ends when nothing is due; what others took may still be on its way.
-    support::until(|| server.received().len() >= 60).await;
+    until(|| server.received().len() >= 60).await;
     let mut to: Vec<String> = server.received().into_iter().flat_map(|mail| mail.to).collect();
     to.sort();
     to.dedup();
@@ -362,7 +362,7 @@ async fn what_a_dead_node_took_is_sent_when_its_time_is_over() {
     let id = office.queue_email("ada@example.com").await;
     let dead = office.t.post_office(None);
     let running = tokio::spawn(async move { dead.run_once().await });
-    support::until(|| server.connections.load(SeqCst) == 1).await;
+    until(|| server.connections.load(SeqCst) == 1).await;
     running.abort();
     server.behave(Manner::Good);
     office.post.run_once().await.unwrap();
@@ -370,6 +370,38 @@ async fn what_a_dead_node_took_is_sent_when_its_time_is_over() {
     office.t.clock.advance_ms(31_000);
     office.post.run_once().await.unwrap();
     assert_eq!((office.row(&id).await, server.received().len()), (Row::sent(2), 1));
+}
+
+#[tokio::test]
+async fn replies_of_mail_servers_reach_the_log_without_the_recipient() {
+    crate::bad_inputs::logs::record();
+    let reply =
+        "550 5.1.1 <Seldom.Seen@hidden.example>: mailbox seldom.seen, phone +49 30 555 123 4567, unknown";
+    let (office, server) = mail_office(Security::None, Manner::Refuses(reply)).await;
+    let refused = office.queue_email("seldom.seen@hidden.example").await;
+    office.post.run_once().await.unwrap();
+    server.behave(Manner::Refuses("450 4.2.1 seldom.seen@hidden.example is busy"));
+    let deferred = office.queue_email("seldom.seen@hidden.example").await;
+    office.post.run_once().await.unwrap();
+    // The owner finds the whole reply with the message.
+    assert!(office.row(&refused).await.failure.unwrap().contains("<Seldom.Seen@hidden.example>"));
+    let log = crate::bad_inputs::logs::log().to_lowercase();
+    for id in [refused, deferred] {
+        let line = log.lines().find(|line| line.contains(&id.to_lowercase())).unwrap();
+        assert!(line.contains("[address]"), "{line}");
+    }
+    for secret in ["seldom", "hidden.example", "555 123"] {
+        assert!(!log.contains(secret), "{secret} is in the log");
+    }
+}
+
+#[tokio::test]
+async fn what_was_queued_before_the_clock_was_set_back_is_sent() {
+    let (office, server) = mail_office(Security::None, Manner::Good).await;
+    let id = office.queue_email("ada@example.com").await;
+    office.t.clock.advance_ms(-24 * 3_600_000);
+    office.post.run_once().await.unwrap();
+    assert_eq!((office.row(&id).await, server.received().len()), (Row::sent(1), 1));
 }
 
 #[tokio::test]

@@ -1,10 +1,26 @@
 //! How many requests an instance, and a user, may cause; what the one too many is told; and whom it
 //! does not concern.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use latchkey_app::jobs::JobCounts;
+use latchkey_app::{Routers, routers};
+use latchkey_base::rng::SystemRng;
+use latchkey_kernel::bell::Bell;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::group::Group;
+use latchkey_kernel::limits::{RateLimits, WRITES_FOR_ANYBODY};
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::{AppParts, AppState, MetricsAccess};
+use latchkey_outbound::client::{Client, Options};
 use latchkey_testkit::{Answer, Tenant, TestServer};
+use latchkey_web::api::Api;
 use serde_json::json;
+use tower::ServiceExt;
 
 const WINDOW_MS: i64 = 10_000;
 
@@ -183,5 +199,65 @@ async fn limit_of_a_user_cannot_be_dodged_by_writing_the_id_with_escapes() {
     }
     for written in [id.replacen("user", "%75ser", 1), id.replacen('_', "%5F", 1)] {
         is_refused(&rename(&t, &t.tenant, &written).await, "10");
+    }
+}
+
+/// Operations that somebody adds without a word about limits: two that may write for anybody, one that only reads.
+fn made_up(api: &mut Api<AppState>) {
+    api.post("/made_up", "makeUp", async |_: Cx| "made");
+    api.get("/made_up", "getUp", async |_: Cx| "got");
+    api.get("/read_up", "readUp", async |_: Cx| "read").only_reads();
+}
+
+const MADE_UP: Group = Group { backend: made_up, frontend: made_up, ..Group::named("made up") };
+
+fn parts(t: &TestServer, rate_limits: RateLimits) -> AppParts {
+    AppParts {
+        db: t.db().clone(),
+        clock: t.clock.clone(),
+        rng: Arc::new(SystemRng),
+        master: t.master.clone(),
+        rate_limits,
+        trusted_proxies: Vec::new(),
+        metrics: MetricsAccess::default(),
+        api_url: String::new(),
+        frontend_url: String::new(),
+        frontend_api: String::new(),
+        local_host: None,
+        scripts_dir: None,
+        slow_slots: 1,
+        bell: Bell::default(),
+        outbound: Client::new(Options::default()).unwrap(),
+    }
+}
+
+#[tokio::test]
+async fn what_somebody_adds_that_writes_for_anybody_is_limited_by_default() {
+    let t = TestServer::start().await;
+    for rate_limits in [RateLimits::default(), RateLimits::Off] {
+        let is_on = rate_limits != RateLimits::Off;
+        let Routers { backend, frontend, .. } =
+            routers(parts(&t, rate_limits), &JobCounts::default(), &[MADE_UP]);
+        for (face, prefix) in [(backend, "/v1"), (frontend, "")] {
+            let ask = async |method: &str, path: &str, last: u8| {
+                let request = Request::builder().method(method).uri(format!("{prefix}{path}"));
+                let request = request.header("host", &t.tenant.frontend_api);
+                let mut request = request.body(Body::empty()).unwrap();
+                request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([192, 0, 2, last], 4000))));
+                let response = face.clone().oneshot(request).await.unwrap();
+                (response.status().as_u16(), response.headers().contains_key("retry-after"))
+            };
+            let refused = if is_on { (429, true) } else { (200, false) };
+            for method in ["POST", "GET"] {
+                for _ in 0..WRITES_FOR_ANYBODY.limit.requests {
+                    assert_eq!(ask(method, "/made_up", 1).await, (200, false));
+                    assert_eq!(ask("GET", "/read_up", 1).await, (200, false));
+                }
+                assert_eq!(ask(method, "/made_up", 1).await, refused);
+                assert_eq!(ask(method, "/made_up", 2).await, (200, false));
+            }
+            assert_eq!(ask("HEAD", "/made_up", 1).await, refused);
+            assert_eq!(ask("GET", "/read_up", 1).await, (200, false));
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! What the settings of an instance require of a new user, and refuse.
 
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::{Attribute, Settings};
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::settings::{Attribute, Settings};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
 //! Banning and locking users.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::{Lockout, Settings};
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{Lockout, Settings};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

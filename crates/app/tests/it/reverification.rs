@@ -1,7 +1,7 @@
 //! Proving anew who it is: `/v1/client/sessions/{session_id}/verify`
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 

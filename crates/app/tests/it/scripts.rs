@@ -11,8 +11,8 @@ use axum::extract::Request;
 use axum::http::{Method, Response};
 use axum::middleware::{Next, from_fn};
 use http_body_util::BodyExt;
-use latchkey_app::resources::scripts::files::Source;
-use latchkey_app::resources::scripts::frontend;
+use latchkey_app::flows::scripts::files::ScriptSource;
+use latchkey_app::flows::scripts::frontend;
 use latchkey_base::rng::SeededRng;
 use latchkey_web::edge::Edge;
 use tempfile::TempDir;
@@ -38,7 +38,7 @@ fn packages() -> TempDir {
     folder
 }
 
-fn site(source: Source) -> Router {
+fn site(source: ScriptSource) -> Router {
     let edge =
         Arc::new(Edge::new(Arc::new(Vec::new()), Duration::from_secs(30), Arc::new(SeededRng::new(1))));
     frontend::routes::<()>(source).layer(from_fn(move |request: Request, next: Next| {
@@ -48,7 +48,7 @@ fn site(source: Source) -> Router {
 }
 
 fn site_of(folder: &TempDir) -> Router {
-    site(Source::Directory(folder.path().join("modules")))
+    site(ScriptSource::Directory(folder.path().join("modules")))
 }
 
 async fn ask(site: &Router, method: Method, path: &str, tag: Option<&str>) -> (Response<()>, Vec<u8>) {
@@ -68,7 +68,7 @@ fn header<'a>(response: &'a Response<()>, name: &str) -> &'a str {
 }
 
 #[tokio::test]
-async fn every_version_tag_and_major_is_the_unpacked_package() {
+async fn every_tag_and_version_of_its_major_is_the_unpacked_package() {
     let folder = packages();
     let site = site_of(&folder);
     for version in ["6", "6.34.1", "6.0.0", "latest", "canary"] {
@@ -82,6 +82,62 @@ async fn every_version_tag_and_major_is_the_unpacked_package() {
         assert_eq!(header(&response, "cache-control").contains("immutable"), is_exact, "{version}");
     }
     assert_eq!(get(&site, "/npm/%40clerk/ui%401/dist/a.css").await.0.status(), 200);
+}
+
+/// Adds a copy of clerk-js whose script is its version.
+fn add_copy(folder: &TempDir, name: &str, version: &str) {
+    let package = folder.path().join("modules/@clerk").join(name);
+    std::fs::create_dir_all(package.join("dist")).unwrap();
+    std::fs::write(package.join("package.json"), format!(r#"{{"version":"{version}"}}"#)).unwrap();
+    std::fs::write(package.join("dist/a.js"), version).unwrap();
+}
+
+#[tokio::test]
+async fn a_major_version_is_never_answered_with_another() {
+    let folder = packages();
+    let site = site_of(&folder);
+    for version in [
+        "5",
+        "5.118.0",
+        "7",
+        "v5",
+        "5.x",
+        "5.0.0-canary.1",
+        "latest-v5",
+        "core-2",
+        "60",
+        "66666666666666666666",
+    ] {
+        let (response, bytes) = get(&site, &format!("/npm/@clerk/clerk-js@{version}/dist/a.js")).await;
+        let text = String::from_utf8_lossy(&bytes);
+        assert_eq!(response.status(), 404, "{version}: {text}");
+        let expected = format!("@clerk/clerk-js@{version} was asked for");
+        assert!(text.contains(&expected) && text.contains("6.34.1") && text.contains("npm pack"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn each_major_version_has_a_folder_of_its_own() {
+    let folder = packages();
+    add_copy(&folder, "clerk-js@5", "5.118.0");
+    add_copy(&folder, "clerk-js@6", "6.1.0");
+    add_copy(&folder, "clerk-js@7", "7.0.0-canary.1");
+    // Named after one version, with another in it: it answers for neither.
+    add_copy(&folder, "clerk-js@4", "3.0.0");
+    add_copy(&folder, "clerk-js@latest", "9.0.0");
+    let site = site_of(&folder);
+    let served = async |version: &str| {
+        let (response, bytes) = get(&site, &format!("/npm/@clerk/clerk-js@{version}/dist/a.js")).await;
+        (response.status() == 200).then(|| String::from_utf8(bytes).unwrap())
+    };
+    assert_eq!(served("5").await.as_deref(), Some("5.118.0"));
+    assert_eq!(served("5.1.0").await.as_deref(), Some("5.118.0"));
+    assert_eq!(served("6").await.as_deref(), Some(SCRIPT), "what npm installed comes first");
+    assert_eq!(served("7").await.as_deref(), Some("7.0.0-canary.1"));
+    assert_eq!(served("latest").await.as_deref(), Some("7.0.0-canary.1"));
+    for version in ["3", "4", "9"] {
+        assert_eq!(served(version).await, None, "{version}");
+    }
 }
 
 #[tokio::test]
@@ -200,7 +256,7 @@ fn move_and_link(from: &Path, to: &Path) {
 
 #[tokio::test]
 async fn without_a_directory_browsers_are_sent_to_the_cdn() {
-    let site = site(Source::Cdn);
+    let site = site(ScriptSource::Cdn);
     let (response, bytes) = get(&site, "/npm/@clerk/clerk-js@6/dist/clerk.browser.js?x=//evil.example").await;
     assert_eq!((response.status().as_u16(), bytes.len()), (307, 0));
     let location = header(&response, "location");
@@ -216,10 +272,17 @@ async fn without_a_directory_browsers_are_sent_to_the_cdn() {
 #[test]
 fn missing_packages_are_named() {
     let folder = packages();
-    let source = |folder: &TempDir| Source::Directory(folder.path().join("modules"));
+    let source = |folder: &TempDir| ScriptSource::Directory(folder.path().join("modules"));
     assert!(source(&folder).missing().is_empty());
-    assert!(Source::Cdn.missing().is_empty());
+    assert!(ScriptSource::Cdn.missing().is_empty());
     std::fs::write(folder.path().join("modules/@clerk/ui/package.json"), "{}").unwrap();
-    assert_eq!(source(&folder).missing(), ["@clerk/ui"]);
-    assert_eq!(Source::Directory("/nowhere".into()).missing(), ["@clerk/clerk-js", "@clerk/ui"]);
+    assert_eq!(source(&folder).missing(), ["@clerk/ui@1"]);
+    let manifest = folder.path().join("modules/@clerk/clerk-js/package.json");
+    std::fs::write(manifest, r#"{"version":"5.118.0"}"#).unwrap();
+    assert_eq!(
+        source(&folder).missing(),
+        ["@clerk/clerk-js@6", "@clerk/ui@1"],
+        "pages need this major version"
+    );
+    assert_eq!(ScriptSource::Directory("/nowhere".into()).missing(), ["@clerk/clerk-js@6", "@clerk/ui@1"]);
 }

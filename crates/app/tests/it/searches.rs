@@ -1,7 +1,7 @@
 //! Search inside texts: `query` and the `*_query` parameters.
 
-use latchkey_app::resources::instances::model::Environment::Development;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Tenant, TestServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
@@ -239,6 +239,79 @@ async fn many_hits_are_found_like_few() {
     assert_eq!(last.as_array().unwrap().len(), 101);
     let both = t.get("/v1/users?name_query=common&query=needle").await.ok();
     assert_eq!(both.as_array().unwrap().len(), 1);
+}
+
+/// Copies of a user in any order of each column; those whose number divides by `every` have the word in their name.
+async fn copies(t: &TestServer, count: i64, word: &'static str, every: i64) {
+    let user = t.user(json!({"external_id": "copied", "username": "user-0", "first_name": "Origin"})).await;
+    let sql = "INSERT INTO users (instance_id, id, document, created_at, updated_at, last_active_at, last_sign_in_at, \
+               banned, external_id, first_name_folded, last_name_folded, primary_email_folded, primary_phone_folded, \
+               primary_wallet_folded, username_folded, emails_folded, phones_folded, names_folded, search_folded) \
+               SELECT instance_id, $2, replace(document, 'copied', $3), created_at - $4, updated_at - $5, $6, $7, banned, \
+               $3, $8, $9, $8, $9, $8, $9, '', '', $10, $10 FROM users WHERE id = $1";
+    let rows: Vec<_> = (0..count)
+        .map(|number| {
+            let mixed = number * 7919 % 1009;
+            let maybe = (mixed % 3 != 0).then_some(mixed / 2);
+            let text = |value: i64| format!("{value:05}");
+            let parameters: Vec<latchkey_db::Value> = vec![
+                user["id"].as_str().unwrap().into(),
+                format!("user_{number:027}").into(),
+                format!("copy-{number}").into(),
+                (mixed / 2).into(),
+                number.into(),
+                maybe.into(),
+                Some(mixed).into(),
+                maybe.map(text).into(),
+                Some(text(mixed)).into(),
+                (if number % every == 0 { word } else { "hay" }).into(),
+            ];
+            (sql, parameters)
+        })
+        .collect();
+    t.db().write(move |tx| Box::pin(async move { Ok(tx.run_many(rows).await?) })).await.unwrap();
+}
+
+async fn page(t: &TestServer, query: &str) -> Vec<String> {
+    let users = t.get(&format!("/v1/users?{query}")).await.ok();
+    users.as_array().unwrap().iter().map(|user| user["external_id"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn every_order_of_a_search_is_that_of_the_list() {
+    // One row in sixteen is collected, one in three is walked for, and every one takes the whole table.
+    for every in [16, 3, 1] {
+        let t = TestServer::start().await;
+        copies(&t, 600, "needle", every).await;
+        let is_hit = |name: &String| {
+            name.strip_prefix("copy-").is_some_and(|number| number.parse::<i64>().unwrap() % every == 0)
+        };
+        for name in [
+            "created_at",
+            "updated_at",
+            "email_address",
+            "web3wallet",
+            "first_name",
+            "last_name",
+            "phone_number",
+            "username",
+            "last_active_at",
+            "last_sign_in_at",
+        ] {
+            for order in [name.to_owned(), format!("-{name}")] {
+                let mut all = page(&t, &format!("order_by={order}&limit=500")).await;
+                all.extend(page(&t, &format!("order_by={order}&limit=500&offset=500")).await);
+                let hits: Vec<String> = all.into_iter().filter(is_hit).collect();
+                for (limit, offset) in [(10, 0), (10, hits.len() / 2), (10, hits.len() - 5)] {
+                    let query = format!("query=needle&order_by={order}&limit={limit}&offset={offset}");
+                    let end = hits.len().min(offset + limit);
+                    assert_eq!(page(&t, &query).await, hits[offset..end], "{query}, one in {every}");
+                }
+            }
+        }
+        let count = t.get("/v1/users/count?query=needle").await.ok();
+        assert_eq!(count["total_count"], (600 + every - 1) / every);
+    }
 }
 
 #[test]

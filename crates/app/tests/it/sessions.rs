@@ -5,9 +5,9 @@ mod ending;
 mod refresh;
 mod tokens;
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::instances::model::Environment;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::resources::tickets::{self, Kind};
+use latchkey_app::people::tickets::{self, TicketKind};
 use latchkey_base::{Code, Result};
 use latchkey_testkit::{Tenant, TestServer};
 use serde_json::{Value, json};
@@ -19,7 +19,7 @@ fn ticket(token: &Value) -> String {
 }
 
 /// Uses a ticket up, as signing in does; says whom it signs in.
-async fn redeem(t: &TestServer, tenant: &Tenant, ticket: &str) -> Result<(Kind, String), Code> {
+async fn redeem(t: &TestServer, tenant: &Tenant, ticket: &str) -> Result<(TicketKind, String), Code> {
     let (act, ticket) = (t.act(tenant), ticket.to_owned());
     let used = t.db().write(move |tx| {
         Box::pin(async move {
@@ -51,7 +51,7 @@ async fn token_is_a_ticket_for_its_user() {
         "eis": 2_592_000, "exp": exp, "iid": t.tenant.id.as_str(), "sid": token["id"], "st": "sign_in_token",
     });
     assert_eq!(part(1), claims);
-    assert_eq!(redeem(&t, &t.tenant, &ticket).await, Ok((Kind::SignInToken, user)));
+    assert_eq!(redeem(&t, &t.tenant, &ticket).await, Ok((TicketKind::SignInToken, user)));
 }
 
 #[tokio::test]
@@ -94,8 +94,8 @@ async fn looking_at_a_ticket_does_not_use_it_up() {
     let act = t.act(&t.tenant);
     for _ in 0..2 {
         let mut tx = t.db().read().await.unwrap();
-        let look = tickets::look(&mut tx, &act.instance, &ticket, act.now).await.unwrap();
-        assert_eq!((look.kind, look.user.as_str()), (Kind::SignInToken, user.as_str()));
+        let valid = tickets::find_valid(&mut tx, &act.instance, &ticket, act.now).await.unwrap();
+        assert_eq!((valid.kind, valid.user.as_str()), (TicketKind::SignInToken, user.as_str()));
     }
     redeem(&t, &t.tenant, &ticket).await.unwrap();
 }

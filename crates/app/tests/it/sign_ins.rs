@@ -1,6 +1,7 @@
 //! Signing in through the Frontend API: every way, and every refusal.
 
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ const PHONE: &str = "+442071838750";
 pub(crate) async fn server(change: impl FnOnce(&mut Settings)) -> TestServer {
     let mut settings = Settings::default();
     change(&mut settings);
-    TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await
+    TestServer::start_with(RateLimits::Off, settings).await
 }
 
 /// Somebody with an address, a number, a username and a password.
@@ -105,6 +106,7 @@ async fn an_identifier_shows_the_ways_to_prove_it() {
         (&json!(EMAIL), &Value::Null, &json!("new"))
     );
     assert_eq!(sign_in["user_data"]["first_name"], "Ada");
+    assert_eq!(sign_in["locale"], "en-GB");
     assert_eq!(sign_in["first_factor_verification"], Value::Null);
 }
 
@@ -350,6 +352,88 @@ async fn texts_are_not_sent_too_often() {
 /// Asks for a text in a browser of its own.
 async fn texted(t: &TestServer, number: &str) -> Answer {
     begin(&mut t.browser(), json!({"identifier": number, "strategy": "phone_code"})).await
+}
+
+/// Asks for a mail in a browser.
+async fn mailed(browser: &mut Browser<'_>, address: &str) -> Answer {
+    begin(browser, json!({"identifier": address, "strategy": "email_code"})).await
+}
+
+#[tokio::test]
+async fn a_mailbox_gets_ten_mails_in_an_hour_whatever_the_attempt_or_the_sub_address() {
+    let t = TestServer::start().await;
+    for address in ["box@example.com", "box+1@example.com", "other@example.com"] {
+        t.user(json!({"email_address": [address]})).await;
+    }
+    for number in 0..10 {
+        let address = if number % 2 == 0 { "box@example.com" } else { "Box+1@example.com" };
+        mailed(&mut t.browser(), address).await.ok();
+        t.clock.advance_ms(1000);
+    }
+    let refused = mailed(&mut t.browser(), "box+1@example.com").await;
+    refused.is_error(429, "verification_code_too_many_requests");
+    assert_eq!(refused.header("retry-after"), "3590");
+    // Signing up with the mailbox counts for it as well, and so does adding it to an account.
+    let mut newcomer = t.browser();
+    let begun =
+        newcomer.post("/v1/client/sign_ups", json!({"email_address": "box+2@example.com"})).await.ok();
+    let id = begun["response"]["id"].as_str().unwrap();
+    let prepare = json!({"strategy": "email_code"});
+    let path = format!("/v1/client/sign_ups/{id}/prepare_verification");
+    newcomer.post(&path, prepare).await.is_error(429, "verification_code_too_many_requests");
+    mailed(&mut t.browser(), "other@example.com").await.ok();
+    let sent = t.inbox().await.len();
+    assert_eq!(sent, 11);
+    t.clock.advance_ms(3_590_000);
+    mailed(&mut t.browser(), "box@example.com").await.ok();
+    let for_tests = "box+clerk_test@example.com";
+    t.user(json!({"email_address": [for_tests]})).await;
+    for _ in 0..12 {
+        mailed(&mut t.browser(), for_tests).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn strangers_who_ask_for_codes_lock_nobody_out_of_a_browser_that_is_known() {
+    let t = TestServer::start().await;
+    t.user(json!({"email_address": ["box@example.com"]})).await;
+    let mut own = t.browser();
+    let id = identified(&mut own, "box@example.com").await;
+    step(&mut own, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
+    let shown = json!({"strategy": "email_code", "code": code(&t).await});
+    step(&mut own, &id, "attempt_first_factor", shown).await.ok();
+    own.delete("/v1/client/sessions").await.ok();
+    for _ in 0..9 {
+        mailed(&mut t.browser(), "box@example.com").await.ok();
+    }
+    mailed(&mut t.browser(), "box@example.com").await.is_error(429, "verification_code_too_many_requests");
+    mailed(&mut own, "box@example.com").await.ok();
+    assert_eq!(t.inbox().await.len(), 11);
+    // It is bounded for them as well.
+    for _ in 0..9 {
+        mailed(&mut own, "box@example.com").await.ok();
+    }
+    mailed(&mut own, "box@example.com").await.is_error(429, "verification_code_too_many_requests");
+}
+
+#[tokio::test]
+async fn a_full_mailbox_does_not_tell_that_it_has_an_account() {
+    let mut settings = Settings::default();
+    settings.attack_protection.enumeration_protection = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    t.user(json!({"email_address": ["box@example.com"]})).await;
+    for _ in 0..12 {
+        let mut answers = Vec::new();
+        for address in ["box@example.com", "nobody@example.com"] {
+            let mut browser = t.browser();
+            let id = identified(&mut browser, address).await;
+            let prepare = json!({"strategy": "email_code"});
+            answers.push(step(&mut browser, &id, "prepare_first_factor", prepare).await.status);
+        }
+        assert_eq!(answers, [200, 200]);
+    }
+    let sent = t.inbox().await.iter().filter(|message| message["to"] == "box@example.com").count();
+    assert_eq!(sent, 10);
 }
 
 #[tokio::test]

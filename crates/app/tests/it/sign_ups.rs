@@ -7,8 +7,8 @@ mod fields;
 mod links;
 mod proofs;
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 

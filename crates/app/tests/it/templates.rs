@@ -1,9 +1,9 @@
 //! Templates of messages: what instances may make of them.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::templates::catalogue;
-use latchkey_app::resources::templates::model::Channel;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
+use latchkey_letters::catalogue;
+use latchkey_letters::model::Channel;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

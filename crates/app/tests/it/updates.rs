@@ -1,7 +1,7 @@
 //! `PATCH /users/{user_id}`.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::{Attribute, Settings};
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{Attribute, Settings};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

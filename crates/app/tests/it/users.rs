@@ -29,7 +29,7 @@ async fn user_made_of_one_address_has_every_published_key_with_its_default() {
     let t = TestServer::start().await;
     let user = t.user(json!({"email_address": ["ada@example.com"]})).await;
     let (id, address_id) = (user["id"].as_str().unwrap(), &user["email_addresses"][0]["id"]);
-    let image = format!("http://127.0.0.1:3400/images/default/{id}");
+    let image = format!("http://127.0.0.1:3400/images/avatar_placeholder/{id}");
     let expected = json!({
         "id": id, "object": "user", "username": null, "first_name": null, "last_name": null, "locale": null,
         "image_url": image, "has_image": false, "profile_image_url": image,

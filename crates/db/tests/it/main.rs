@@ -7,6 +7,8 @@
 mod concurrency;
 mod constraints;
 mod faults;
+mod files;
+mod health;
 mod input;
 mod lists;
 mod migrations;
@@ -19,5 +21,6 @@ mod search_many;
 mod settings;
 mod statements;
 mod support;
+mod tables;
 mod transactions;
 mod values;

@@ -60,7 +60,8 @@ fn declared() -> Schema {
         match words[..] {
             ["CREATE", "TABLE", name, "("] => table = name,
             ["ALTER", "TABLE", changed, "ADD", "COLUMN", name, kind, ..] => {
-                columns.insert(format!("{changed}.{name}"), (kind.to_owned(), !line.contains("NOT NULL")));
+                let kind = kind.trim_end_matches(';').to_owned();
+                columns.insert(format!("{changed}.{name}"), (kind, !line.contains("NOT NULL")));
             }
             [name, kind, ..] if line.starts_with("  ") && name.starts_with(|c: char| c.is_lowercase()) => {
                 let kind = kind.trim_end_matches(',').to_owned();

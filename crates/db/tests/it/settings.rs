@@ -24,7 +24,7 @@ async fn on_sqlite_the_compile_flags_took_effect() {
         "ENABLE_FTS5",
         "LIKE_DOESNT_MATCH_BLOBS",
         "OMIT_SHARED_CACHE",
-        "STMTJRNL_SPILL=4194304",
+        "STMTJRNL_SPILL=131071",
         "THREADSAFE=1",
         "USE_ALLOCA",
     ] {

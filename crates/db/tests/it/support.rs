@@ -36,11 +36,26 @@ pub(crate) const INSERT: &str = "INSERT INTO items (id, label, amount) VALUES ($
 
 static COUNT: AtomicU32 = AtomicU32::new(0);
 
-/// An open database and what must outlive it.
+/// An open database and what must outlive it. The database goes with this.
 pub(crate) struct Fresh {
     db: Db,
     pub(crate) location: Location,
     _folder: Option<TempDir>,
+    /// On PostgreSQL its name.
+    name: Option<String>,
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        let Some((cluster, name)) = cluster().zip(self.name.take()) else { return };
+        // On a thread of its own: the test's runtime is in the middle of something.
+        let work = move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(execute(&cluster, &[format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")]));
+        };
+        // A test that failed already must not end the process.
+        let _ = std::thread::spawn(work).join();
+    }
 }
 
 impl Deref for Fresh {
@@ -56,23 +71,18 @@ impl Fresh {
     pub(crate) async fn empty() -> Fresh {
         let Some(cluster) = cluster() else { return Fresh::sqlite() };
         let name = format!("latchkey_db_{}_{}", std::process::id(), COUNT.fetch_add(1, Ordering::SeqCst));
-        let (client, connection) = tokio_postgres::connect(&cluster, tokio_postgres::NoTls).await.unwrap();
-        let driver = tokio::spawn(connection);
-        client.batch_execute(&format!("DROP DATABASE IF EXISTS {name}")).await.unwrap();
         let create = format!("CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8'");
-        client.batch_execute(&create).await.unwrap();
-        drop(client);
-        driver.await.unwrap().unwrap();
+        execute(&cluster, &[format!("DROP DATABASE IF EXISTS {name}"), create]).await;
         let (base, _) = cluster.rsplit_once('/').expect("the URL of a cluster ends in a database");
         let location = Location::Postgres(format!("{base}/{name}?sslmode=disable"));
-        Fresh { db: open(&location), location, _folder: None }
+        Fresh { db: open(&location), location, _folder: None, name: Some(name) }
     }
 
     /// An empty SQLite database, whichever engine is under test.
     pub(crate) fn sqlite() -> Fresh {
         let folder = TempDir::new().unwrap();
         let location = Location::Sqlite(folder.path().join("test.db"));
-        Fresh { db: open(&location), location, _folder: Some(folder) }
+        Fresh { db: open(&location), location, _folder: Some(folder), name: None }
     }
 
     /// A database with the product's schema, whose writer keeps the search index.
@@ -95,6 +105,17 @@ impl Fresh {
     pub(crate) fn again(&self) -> Db {
         open(&self.location)
     }
+}
+
+/// Runs statements on a connection of their own, each in a transaction of its own.
+async fn execute(url: &str, statements: &[String]) {
+    let (client, connection) = tokio_postgres::connect(url, tokio_postgres::NoTls).await.unwrap();
+    let driver = tokio::spawn(connection);
+    for sql in statements {
+        client.batch_execute(sql).await.unwrap();
+    }
+    drop(client);
+    driver.await.unwrap().unwrap();
 }
 
 pub(crate) fn open(location: &Location) -> Db {

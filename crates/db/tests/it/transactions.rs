@@ -168,3 +168,25 @@ async fn on_sqlite_a_body_that_awaits_something_else_is_an_error_and_writes_noth
     assert_eq!(items(&db).await, 0);
     run(&db, INSERT, item("d", "x", 1)).await.unwrap();
 }
+
+#[tokio::test]
+async fn a_transaction_that_changes_very_many_rows_is_kept_or_undone_whole() {
+    const MANY: i64 = 30_000;
+    let db = Fresh::with(ITEMS).await;
+    let fill = "INSERT INTO items (id, note) \
+                WITH RECURSIVE n(i) AS (SELECT CAST(1 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $1) \
+                SELECT CAST(i AS TEXT), $2 FROM n";
+    run(&db, fill, vec![MANY.into(), "x".repeat(300).into()]).await.unwrap();
+    for is_kept in [false, true] {
+        let outcome = db.write(move |tx| {
+            Box::pin(async move {
+                tx.run(&["UPDATE items SET note = $1"], &["y".repeat(300).into()]).await?;
+                tx.run(&["DELETE FROM items"], &[]).await?;
+                if is_kept { Ok(()) } else { Err(Error::new(Code::IncorrectPassword)) }
+            })
+        });
+        let outcome: Result<()> = outcome.await;
+        assert_eq!(outcome.err().map(|error| error.code()), (!is_kept).then_some(Code::IncorrectPassword));
+        assert_eq!(items(&db).await, if is_kept { 0 } else { MANY });
+    }
+}

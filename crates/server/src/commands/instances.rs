@@ -1,23 +1,25 @@
 //! `latchkey instances`: list, create and delete.
 
 use clap::ArgMatches;
-use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::{Environment, Instance};
-use latchkey_app::resources::instances::rules;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::hosts;
+use latchkey_kernel::instances::keys::publishable_key;
+use latchkey_kernel::instances::model::Instance;
 use serde_json::{Value, json};
 
 use super::keys;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::files;
 use crate::provision::{self, Host, Storage};
 use crate::show::{self, Keys, rfc3339};
+use crate::{files, reach};
 
 /// Lists all instances.
 pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let storage = Storage::existing(config).await?;
     if line.get_flag("json") {
-        let list: Vec<Value> = storage.instances.iter().map(as_json).collect();
+        let list: Vec<Value> =
+            storage.instances.iter().map(|instance| as_json(config, &storage, instance)).collect();
         show::json(&list);
         return Ok(());
     }
@@ -26,11 +28,12 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
         return Ok(());
     }
     let row = |instance: &Instance| {
+        let host = reach::key_host(config, &storage, instance);
         vec![
             instance.id.to_string(),
             instance.environment.name().to_owned(),
-            instance.frontend_api.clone(),
-            publishable_key(instance.environment, &instance.frontend_api),
+            host.clone(),
+            publishable_key(instance.environment, &host),
             rfc3339(instance.created_at),
         ]
     };
@@ -43,7 +46,7 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
 pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let wanted = line.get_one::<String>("environment").and_then(|name| Environment::parse(name));
     let environment = wanted.unwrap_or(Environment::Development);
-    let storage = Storage::open(config).await?;
+    let mut storage = Storage::open(config).await?;
     let master = storage.master_key(config).await?;
     let host = host(config, &storage, environment, line.get_one::<String>("frontend-api"))?;
     let made = provision::create(&storage.db, environment, host, &master).await?;
@@ -56,8 +59,9 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
             "a production instance was created; keep its secret key, it is not shown again"
         }
     });
+    storage.reload().await?;
     keys::doubt_address(config);
-    Keys::new(config, &made).print(line.get_flag("json"));
+    Keys::new(config, &storage, &made).print(line.get_flag("json"));
     Ok(())
 }
 
@@ -69,7 +73,14 @@ fn host(
     given: Option<&String>,
 ) -> Result<Host, Failure> {
     if let Some(text) = given {
-        return rules::host(text).map(Host::Given).map_err(|reason| {
+        if reach::local_host(storage, config.frontend_port()).as_ref() == Some(text) {
+            return Err(Failure::usage(
+                format!("{text} is the host that the first development instance has with `latchkey trust`."),
+                "Choose another host with --frontend-api: it tells browsers' requests for one instance from those for \
+                 another.",
+            ));
+        }
+        return hosts::checked(text).map(Host::Given).map_err(|reason| {
             Failure::usage(
                 format!("{text:?} cannot be the host of a Frontend API: {reason}."),
                 "Write the host alone, with a port if it needs one: --frontend-api clerk.example.com",
@@ -127,7 +138,6 @@ pub(crate) fn select<'a>(storage: &'a Storage, wanted: Option<&str>) -> Result<&
     }
 }
 
-/// The instance with this id.
 fn find<'a>(storage: &'a Storage, id: &str) -> Result<&'a Instance, Failure> {
     storage.instances.iter().find(|instance| instance.id.as_str() == id).ok_or_else(|| {
         Failure::usage(
@@ -137,12 +147,13 @@ fn find<'a>(storage: &'a Storage, id: &str) -> Result<&'a Instance, Failure> {
     })
 }
 
-fn as_json(instance: &Instance) -> Value {
+fn as_json(config: &Config, storage: &Storage, instance: &Instance) -> Value {
+    let host = reach::key_host(config, storage, instance);
     json!({
         "instance_id": instance.id,
         "environment": instance.environment.name(),
-        "frontend_api": instance.frontend_api,
-        "publishable_key": publishable_key(instance.environment, &instance.frontend_api),
+        "frontend_api": host,
+        "publishable_key": publishable_key(instance.environment, &host),
         "created_at": instance.created_at,
     })
 }

@@ -1,22 +1,28 @@
-//! `latchkey keys`: a further secret key of an instance.
+//! `latchkey keys`: the secret keys of an instance.
 
 use std::net::TcpStream;
 use std::time::Duration;
 
 use clap::ArgMatches;
+use latchkey_jose::digest::sha256;
+use latchkey_kernel::instances::model::{Instance, SecretKeyState};
+use latchkey_kernel::instances::store;
+use serde_json::{Value, json};
 
 use super::instances;
-use crate::config::Config;
+use super::serve::kept_key;
+use crate::config::{Config, nearest};
 use crate::failure::Failure;
-use crate::provision::{self, Storage};
-use crate::show::{self, Keys};
+use crate::files;
+use crate::provision::{self, Made, Storage};
+use crate::show::{self, Keys, rfc3339};
 
 /// For an answer from this machine, or one nearby.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Makes and prints a key. On a database without instances it makes the first one, so that keys can be
 /// had before the server's first start.
-pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let mut storage = Storage::open(config).await?;
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let first = match wanted {
@@ -32,12 +38,95 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
             let instance = instances::select(&storage, wanted)?;
             let made = provision::add_key(&storage.db, instance).await?;
             show::note("a further secret key was made; earlier ones keep working");
+            keep_if_first(config, &storage, instance, &made).await?;
             doubt_address(config);
             made
         }
     };
-    Keys::new(config, &made).print(line.get_flag("json"));
+    Keys::new(config, &storage, &made).print(line.get_flag("json"));
     Ok(())
+}
+
+/// Lets later starts show the new key of the first development instance, if the one they showed was revoked.
+async fn keep_if_first(
+    config: &Config,
+    storage: &Storage,
+    instance: &Instance,
+    made: &Made,
+) -> Result<(), Failure> {
+    let is_first = storage.development().is_some_and(|first| first.id == instance.id);
+    // A master key that does not fit is reported by the commands that cannot do without it.
+    let Some(master) = storage.master_key(config).await.ok().filter(|_| is_first) else { return Ok(()) };
+    if kept_key(config, storage, &instance.id, &master).await?.is_none() {
+        provision::keep_key(config, made, &master);
+    }
+    Ok(())
+}
+
+/// Lists the keys of an instance.
+pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let storage = Storage::existing(config).await?;
+    let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
+    let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
+    if line.get_flag("json") {
+        show::json(&keys.iter().map(as_json).collect::<Vec<Value>>());
+        return Ok(());
+    }
+    if keys.is_empty() {
+        show::note(&format!("{} has no secret key; `latchkey keys create` makes one", instance.id));
+        return Ok(());
+    }
+    let row = |key: &SecretKeyState| vec![key.id.to_string(), key.hint.clone(), rfc3339(key.created_at)];
+    show::result(&show::table(&["ID", "KEY", "CREATED"], &keys.iter().map(row).collect::<Vec<_>>()));
+    Ok(())
+}
+
+/// Revokes a key: nobody is let in with it from now on.
+pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let storage = Storage::existing(config).await?;
+    let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
+    let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
+    let wanted = line.get_one::<String>("key").map(String::as_str).unwrap_or_default();
+    let key = find(&keys, wanted).ok_or_else(|| unknown(&keys, wanted))?;
+    let was_kept = is_kept(config, &storage, instance, key).await;
+    let (id, key_id) = (instance.id.clone(), key.id.clone());
+    storage.db.write(move |tx| Box::pin(async move { store::delete_key(tx, &id, &key_id).await })).await?;
+    if was_kept && let Err(error) = files::forget_development_key(&config.data_dir) {
+        tracing::warn!("the file development.key with the revoked key cannot be removed: {error}");
+    }
+    show::result(&format!("The secret key {} ({}) of {} was revoked.", key.id, key.hint, instance.id));
+    if keys.len() == 1 {
+        show::note("it was the last one: backends are refused until `latchkey keys create` has made another");
+    }
+    Ok(())
+}
+
+/// By its id, or by the key itself, which may be all that is known of one that leaked.
+fn find<'a>(keys: &'a [SecretKeyState], wanted: &str) -> Option<&'a SecretKeyState> {
+    let digest = sha256(wanted.as_bytes());
+    keys.iter().find(|key| key.id.as_str() == wanted || key.digest == digest)
+}
+
+fn unknown(keys: &[SecretKeyState], wanted: &str) -> Failure {
+    // A secret is not repeated in messages, which end up in logs.
+    let named =
+        if wanted.starts_with("sk_") { "this secret key".to_owned() } else { format!("a key {wanted:?}") };
+    let hint = match nearest(wanted, keys.iter().map(|key| key.id.as_str())) {
+        Some(id) => format!("Did you mean {id}?"),
+        None => "`latchkey keys list` shows all there are; --instance names another instance.".to_owned(),
+    };
+    Failure::usage(format!("The instance does not have {named}."), hint)
+}
+
+/// Whether a key is the one that every start shows.
+async fn is_kept(config: &Config, storage: &Storage, instance: &Instance, key: &SecretKeyState) -> bool {
+    let Ok(master) = storage.master_key(config).await else { return false };
+    let kept = files::find_development_key(&config.data_dir, &instance.id, &master);
+    kept.is_some_and(|kept| sha256(kept.expose().as_bytes()) == *key.digest)
+}
+
+fn as_json(key: &SecretKeyState) -> Value {
+    json!({"id": key.id, "key": key.hint, "created_at": key.created_at})
 }
 
 /// Says so when the address this command knows is not that of the running server. Where every start takes

@@ -4,29 +4,33 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use latchkey_app::Parts;
-use latchkey_app::bell::Bell;
-use latchkey_app::jobs;
-use latchkey_app::jobs::deliver::EVENTS_AT_ONCE;
-use latchkey_app::limits::{RateLimits, WEBHOOK_TIMEOUT};
-use latchkey_app::resources::inbox::rules as inbox_rules;
-use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::Instance;
+use latchkey_app::events::courier::EVENTS_AT_ONCE;
+use latchkey_app::jobs::{self, JobCounts};
+use latchkey_app::messaging::inbox::rules as inbox_rules;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_db::Location;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::bell::Bell;
+use latchkey_kernel::instances::model::Instance;
+use latchkey_kernel::limits::{RateLimits, WEBHOOK_TIMEOUT};
+use latchkey_kernel::{AppParts, MetricsAccess};
 use tokio::net::TcpListener;
 
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::http::Side;
+use crate::frameworks::{FRAMEWORKS, Target};
+use crate::groups::UPPER;
+use crate::http::{self, Side};
 use crate::provision::{self, Storage};
-use crate::{files, http, show, tls};
+use crate::reach::{self, Listener, Reach};
+use crate::{files, show, tls};
 
 /// Hashing that is still under way when everything else has ended may not hold the process up.
 const LAST_WORK: Duration = Duration::from_secs(1);
+/// Those who collect metrics are few, and ask seldom.
+const METRICS_CONNECTIONS: usize = 100;
 const NOT_KEPT: &str = "(shown when it was made; run \"latchkey keys\" for a further one)";
 
 /// Serves until a signal ends it.
@@ -41,8 +45,9 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
 async fn serve(config: Config) -> Result<(), Failure> {
     let tls = tls::open(&config, SystemClock.now())?;
     // Before anything is made: a port that is taken should leave no trace.
-    let backend = bind(config.listen, "listen").await?;
-    let frontend = bind(config.frontend_listen, "frontend-listen").await?;
+    let backend = bind(config.listen, "listen")?;
+    let frontend = bind(config.frontend_listen, "frontend-listen")?;
+    let metrics = config.metrics_listen.map(|address| bind(address, "metrics-listen")).transpose()?;
     let address = backend.local_addr().unwrap_or(config.listen);
     let frontend_address = frontend.local_addr().unwrap_or(config.frontend_listen);
     let stop = http::stop_signal()?;
@@ -55,44 +60,52 @@ async fn serve(config: Config) -> Result<(), Failure> {
     storage.follow_listener(&config).await?;
     let master = storage.master_key(&config).await?;
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
-    show::result(&announcement(&config, &storage, &master, &urls).await?);
+    let listener = Listener { url: urls.frontend.clone(), port: Some(frontend_address.port()) };
+    show::result(&announcement(&config, &storage, &master, &urls, &listener).await?);
+    let local_host = reach::local_host(&storage, listener.port);
     let development = storage.development().map(|instance| instance.frontend_api.clone());
-    let parts = jobs::Parts {
+    let parts = latchkey_kernel::jobs::JobParts {
         db: storage.db,
         clock: Arc::new(SystemClock),
         rng: Arc::new(SystemRng),
         master: Arc::new(master),
         bell: Bell::default(),
         outbound: super::outbound()?,
-        counts: Arc::default(),
         answer_timeout: WEBHOOK_TIMEOUT,
         events_at_once: EVENTS_AT_ONCE,
     };
-    let jobs = jobs::start(&parts)?;
+    let counts = JobCounts::default();
+    let jobs = jobs::start(&parts, &counts, UPPER)?;
     let database = parts.db.clone();
-    let jobs::Parts { db, clock, rng, master, bell, outbound, counts, .. } = parts;
-    let routers = latchkey_app::routers(Parts {
+    let latchkey_kernel::jobs::JobParts { db, clock, rng, master, bell, outbound, .. } = parts;
+    let parts = AppParts {
         db,
         clock,
         rng,
         master,
         bell,
         outbound,
-        counts,
         rate_limits: config.rate_limits,
-        trusted_proxies: config.trusted_proxies,
+        trusted_proxies: config.trusted_proxies.clone(),
+        metrics: MetricsAccess { token: config.metrics_token, is_apart: metrics.is_some() },
         api_url: urls.api,
         frontend_url: urls.frontend,
         frontend_api: development.unwrap_or_default(),
+        local_host,
         scripts_dir: config.scripts_dir,
         slow_slots: config.hash_threads,
-    });
+    };
+    let routers = latchkey_app::routers(parts, &counts, UPPER);
     tls.follow_files();
-    let backend =
-        Side { listener: backend, router: routers.backend, tls: tls.backend.map(|tls| tls.acceptor) };
-    let frontend =
-        Side { listener: frontend, router: routers.frontend, tls: tls.frontend.map(|tls| tls.acceptor) };
-    http::serve(backend, frontend, stop).await;
+    let mut sides = vec![
+        Side::new("Backend API", backend, routers.backend, tls.backend),
+        Side::new("Frontend API", frontend, routers.frontend, tls.frontend),
+    ];
+    sides.extend(metrics.map(|listener| Side {
+        few: Some(METRICS_CONNECTIONS),
+        ..Side::new("listener of the metrics", listener, routers.metrics, None)
+    }));
+    http::serve(sides, &config.trusted_proxies, stop).await;
     jobs.stop().await;
     if let Err(error) = database.fold().await {
         tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");
@@ -106,8 +119,8 @@ struct Urls {
     frontend: String,
 }
 
-async fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
-    TcpListener::bind(address).await.map_err(|error| {
+fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
+    http::listen(address).map_err(|error| {
         let variable = format!("LATCHKEY_{}", flag.replace('-', "_").to_uppercase());
         Failure::new(
             format!("Nothing can listen on {address}: {error}."),
@@ -125,12 +138,14 @@ async fn announcement(
     storage: &Storage,
     master: &MasterKey,
     urls: &Urls,
+    listener: &Listener,
 ) -> Result<String, Failure> {
     let development = match storage.development() {
         Some(instance) => {
             let kept = kept_key(config, storage, &instance.id, master).await?;
             let pass = inbox_rules::pass(master, &instance.id, SystemClock.now())?;
-            Some(Development::new(instance, kept, &pass, urls))
+            let reach = Reach::best(config, storage, instance, listener);
+            Some(Development::new(instance, kept, &pass, &reach, &urls.api))
         }
         None => None,
     };
@@ -139,7 +154,8 @@ async fn announcement(
         Location::Postgres(url) => format!("{}, {}", without_password(url), config.data_dir.display()),
     };
     let reference = format!("{}/reference", urls.api);
-    let mut rows = vec![("api url", urls.api.as_str()), ("frontend url", urls.frontend.as_str())];
+    let frontend = development.as_ref().map_or(&urls.frontend, |development| &development.frontend);
+    let mut rows = vec![("api url", urls.api.as_str()), ("frontend url", frontend.as_str())];
     match &development {
         Some(development) => rows.extend(development.rows()),
         None => rows.push(("instances", "production only; `latchkey instances list` shows them")),
@@ -149,7 +165,8 @@ async fn announcement(
         rows.push(("rate limits", "off: for tests and single-tenant hosts only"));
     }
     let version = env!("CARGO_PKG_VERSION");
-    Ok(format!("\nLatchkey {version} is listening.\n\n{}\n", show::aligned(&rows)))
+    let block = development.as_ref().map_or("", |development| &development.block);
+    Ok(format!("\nLatchkey {version} is listening.\n\n{}\n{block}", show::aligned(&rows)))
 }
 
 /// What an app and a person need to use the first development instance.
@@ -157,18 +174,29 @@ struct Development {
     secret_key: String,
     publishable_key: String,
     name: String,
+    frontend: String,
     sign_in: String,
     inbox: String,
+    /// The environment of an app.
+    block: String,
 }
 
 impl Development {
-    fn new(instance: &Instance, secret_key: Option<String>, pass: &str, urls: &Urls) -> Development {
+    fn new(
+        instance: &Instance,
+        secret_key: Option<String>,
+        pass: &str,
+        reach: &Reach,
+        api_url: &str,
+    ) -> Development {
         Development {
-            secret_key: secret_key.unwrap_or_else(|| NOT_KEPT.to_owned()),
-            publishable_key: publishable_key(instance.environment, &instance.frontend_api),
+            secret_key: secret_key.clone().unwrap_or_else(|| NOT_KEPT.to_owned()),
+            publishable_key: reach.publishable_key(instance),
             name: format!("{} ({})", instance.id, instance.environment.name()),
-            sign_in: format!("{}/sign-in", urls.frontend),
-            inbox: format!("{}/dev/inbox#{pass}", urls.api),
+            frontend: reach.url.clone(),
+            sign_in: format!("{}/sign-in", reach.url),
+            inbox: format!("{api_url}/dev/inbox#{pass}"),
+            block: pasted(&reach.target(instance, api_url, secret_key)),
         }
     }
 
@@ -183,8 +211,15 @@ impl Development {
     }
 }
 
+/// The block of the first framework, and how to get those of the others.
+fn pasted(target: &Target) -> String {
+    let block = FRAMEWORKS.first().map(|framework| framework.block(target)).unwrap_or_default();
+    let others: Vec<&str> = FRAMEWORKS.iter().skip(1).map(|framework| framework.name).collect();
+    format!("\n{block}\n\n  `latchkey env` prints this for other frameworks: {}.\n", others.join(", "))
+}
+
 /// The kept key, if it still opens the door.
-async fn kept_key(
+pub(super) async fn kept_key(
     config: &Config,
     storage: &Storage,
     id: &InstanceId,

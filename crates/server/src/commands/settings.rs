@@ -3,14 +3,11 @@
 use std::io::Read;
 
 use clap::ArgMatches;
-use latchkey_app::resources::domains;
-use latchkey_app::resources::instances::model::Instance;
-use latchkey_app::resources::instances::store;
-use latchkey_app::settings::{Fault, SealedSetting, Settings, edit};
-use latchkey_base::Error;
 use latchkey_base::kinds::InstanceId;
-use latchkey_db::Tx;
-use serde_json::{Map, Value};
+use latchkey_kernel::instances::change::{self, ChangedSettings};
+use latchkey_kernel::settings::explain::{self, ExplainedSetting};
+use latchkey_kernel::settings::{SealedSetting, Settings, SettingsFault, edit};
+use serde_json::{Map, Value, json};
 
 use super::instances;
 use crate::config::{Config, nearest};
@@ -27,6 +24,10 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
         true => edit::flat(&instance.settings)?,
         false => below(&instance.settings, &paths)?,
     };
+    if line.get_flag("explain") {
+        explain(&found, line.get_flag("json"))?;
+        return Ok(());
+    }
     match (paths.as_slice(), found.as_slice(), line.get_flag("json")) {
         ([path], _, true) => show::json(&nested(&found, path)),
         (_, _, true) => show::json(&nested(&found, "")),
@@ -34,6 +35,34 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
         _ => show::result(&listed(&found)?),
     }
     Ok(())
+}
+
+/// Shows settings with what they mean.
+fn explain(found: &[(String, Value)], as_json: bool) -> Result<(), Failure> {
+    let all = explain::all()?;
+    let explained = found.iter().filter_map(|(path, value)| {
+        let setting = all.iter().find(|setting| setting.path == *path)?;
+        Some((setting, value))
+    });
+    if as_json {
+        show::json(&explained.map(|(setting, value)| in_json(setting, value)).collect::<Vec<Value>>());
+        return Ok(());
+    }
+    let texts: Vec<String> = explained.map(|(setting, value)| in_words(setting, value)).collect();
+    show::result(&texts.join("\n\n"));
+    Ok(())
+}
+
+fn in_words(setting: &ExplainedSetting, value: &Value) -> String {
+    let ExplainedSetting { path, meaning, values, choices, default } = setting;
+    let words = choices.iter().filter(|(_, meaning)| !meaning.is_empty());
+    let words: String = words.map(|(word, meaning)| format!("\n    {word}: {meaning}")).collect();
+    format!("{path} = {value}\n  {meaning}{words}\n  Values: {values}. Default: {default}.")
+}
+
+fn in_json(setting: &ExplainedSetting, value: &Value) -> Value {
+    let ExplainedSetting { path, meaning, values, default, .. } = setting;
+    json!({"path": path, "value": value, "meaning": meaning, "values": values, "default": default})
 }
 
 /// Changes settings in one transaction.
@@ -72,24 +101,9 @@ fn below(settings: &Settings, paths: &[&String]) -> Result<Vec<(String, Value)>,
 /// Makes changes, all or none, and shows what they changed.
 async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>) -> Result<(), Failure> {
     let key = id.clone();
-    let outcome = storage.db.write(move |tx| {
-        Box::pin(async move {
-            let instance = store::lock(tx, &key).await?.ok_or_else(|| Error::not_found("instance", &key))?;
-            let next = match edit::changed(&instance.settings, &changes) {
-                Ok(next) => next,
-                Err(faults) => return Ok(Err(faults)),
-            };
-            let faults = satellite_faults(tx, &instance, &next).await?;
-            if !faults.is_empty() {
-                return Ok(Err(faults));
-            }
-            if next != instance.settings {
-                store::save_settings(tx, &key, &next).await?;
-            }
-            Ok(Ok((instance, next)))
-        })
-    });
-    let (instance, after) = outcome.await?.map_err(|faults| refused(&faults))?;
+    let outcome =
+        storage.db.write(move |tx| Box::pin(async move { change::settings(tx, &key, &changes).await }));
+    let ChangedSettings { before: instance, after } = outcome.await?.map_err(|faults| refused(&faults))?;
     let changed = edit::differences(&instance.settings, &after)?;
     let whose = format!("{id} ({})", instance.environment.name());
     match changed.is_empty() {
@@ -100,19 +114,6 @@ async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>
         }
     }
     Ok(())
-}
-
-/// What is wrong with the satellites of an instance that its settings alone do not tell.
-async fn satellite_faults(tx: &mut Tx, instance: &Instance, next: &Settings) -> Result<Vec<Fault>, Error> {
-    let mut faults = domains::rules::problems(instance, next);
-    for satellite in &next.satellites {
-        let host = satellite.host();
-        if domains::store::is_taken(tx, &instance.id, &host).await? {
-            let text = format!("{host} is the Frontend API of another domain or instance.");
-            faults.push(Fault { path: "satellites".to_owned(), text });
-        }
-    }
-    Ok(faults)
 }
 
 /// The changes with their secrets sealed; without secrets no master key is needed.
@@ -222,16 +223,17 @@ fn nested(leaves: &[(String, Value)], path: &str) -> Value {
     document
 }
 
-fn refused(faults: &[Fault]) -> Failure {
+fn refused(faults: &[SettingsFault]) -> Failure {
     let count = match faults.len() {
         1 => "There is a problem".to_owned(),
         several => format!("There are {several} problems"),
     };
-    let shown = |fault: &Fault| {
+    let shown = |fault: &SettingsFault| {
         let hint = match fault.text.starts_with("There is no setting") {
-            true => hint(&fault.path).map(|hint| format!("\n    {hint}")).unwrap_or_default(),
-            false => String::new(),
+            true => hint(&fault.path).ok(),
+            false => meant_value(&fault.text),
         };
+        let hint = hint.map(|hint| format!("\n    {hint}")).unwrap_or_default();
         format!("\n  {}\n    {}{hint}\n", fault.path, fault.text)
     };
     let list: String = faults.iter().map(shown).collect();
@@ -241,10 +243,19 @@ fn refused(faults: &[Fault]) -> Failure {
     )
 }
 
+/// The word that may have been meant by one that is not known: the fault names both in backticks.
+fn meant_value(fault: &str) -> Option<String> {
+    let (given, known) = fault.split_once(" is not known; it can be ")?;
+    let known = known.split('`').skip(1).step_by(2);
+    nearest(given.trim_matches('`'), known).map(|word| format!("Did you mean {word}?"))
+}
+
 /// What may have been meant.
 fn hint(path: &str) -> Result<String, Failure> {
     let leaves = edit::flat(&Settings::default())?;
-    Ok(match nearest(path, leaves.iter().map(|(leaf, _)| leaf.as_str())) {
+    let paths = leaves.iter().map(|(leaf, _)| leaf.as_str());
+    let groups = paths.clone().flat_map(|leaf| leaf.match_indices('.').map(move |(end, _)| &leaf[..end]));
+    Ok(match nearest(path, paths.chain(groups)) {
         Some(known) => format!("Did you mean {known}?"),
         None => "`latchkey settings get` lists all there are.".to_owned(),
     })
@@ -252,8 +263,6 @@ fn hint(path: &str) -> Result<String, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -1,12 +1,12 @@
 //! `latchkey signing-keys`: the keys that sign tokens, and the change from one to the next.
 
 use clap::ArgMatches;
-use latchkey_app::resources::instances::model::SigningKeyState;
-use latchkey_app::resources::instances::{rules, store};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Time};
+use latchkey_kernel::instances::model::SigningKeyState;
+use latchkey_kernel::instances::{rules, store};
 use serde_json::{Value, json};
 
 use super::instances;

@@ -1,16 +1,16 @@
 //! `latchkey webhooks test`, `deliveries` and `replay`: what becomes of events at an endpoint.
 
-use latchkey_app::limits::WEBHOOK_TIMEOUT;
-use latchkey_app::resources::events;
-use latchkey_app::resources::webhook_deliveries::model::{Attempt, Delivery, Filter};
-use latchkey_app::resources::webhook_deliveries::{replay as again, rules, store, view};
-use latchkey_app::resources::webhooks::sending::{Sender, Target};
-use latchkey_app::resources::webhooks::{self, samples};
+use latchkey_app::events::feed;
+use latchkey_app::events::webhooks::deliveries::model::{Delivery, DeliveryAttempt, Filter};
+use latchkey_app::events::webhooks::deliveries::{replay as again, rules, store, view};
+use latchkey_app::events::webhooks::sending::{WebhookSender, WebhookTarget};
+use latchkey_app::events::webhooks::{self, samples};
 use latchkey_base::kinds::EventId;
 use latchkey_base::page::Paging;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Id, Time};
+use latchkey_kernel::limits::WEBHOOK_TIMEOUT;
 
 use super::signing_keys;
 use super::webhooks::{Desk, refused};
@@ -25,13 +25,14 @@ pub(super) async fn test(desk: &Desk<'_>) -> Result<(), Failure> {
     let master = desk.storage.master_key(desk.config).await?;
     let event = samples::event(kind, &desk.instance.id, SystemClock.now(), &SystemRng)?;
     let client = super::outbound()?;
-    let sender = Sender { client: &client, master: &master, clock: &SystemClock, timeout: WEBHOOK_TIMEOUT };
-    let target = Target::of(&endpoint, desk.instance.reach, &master)?;
+    let sender =
+        WebhookSender { client: &client, master: &master, clock: &SystemClock, timeout: WEBHOOK_TIMEOUT };
+    let target = WebhookTarget::of(&endpoint, desk.instance.reach, &master)?;
     let attempt = sender.send(&target, &event).await?;
     let attempt =
         attempt.ok_or_else(|| latchkey_base::Error::internal("a made-up event cannot be opened"))?;
     if desk.is_json() {
-        show::json(&webhooks::view::test(events::view::payload(&event, &master)?, &attempt));
+        show::json(&webhooks::view::test(feed::view::payload(&event, &master)?, &attempt));
         return Ok(());
     }
     show::result(&attempts(std::slice::from_ref(&attempt)));
@@ -79,9 +80,9 @@ async fn one(desk: &Desk<'_>, id: &EventId) -> Result<(), Failure> {
     let mut tx = desk.storage.db.read().await?;
     let found = store::find(&mut tx, instance, &endpoint, id).await?;
     let found = found.ok_or_else(|| refused(again::not_found(id)))?;
-    let event = events::store::find(&mut tx, instance, found.seq).await?;
+    let event = feed::store::find(&mut tx, instance, found.seq).await?;
     let master = desk.storage.master_key(desk.config).await?;
-    let payload = event.as_ref().map(|event| events::view::payload(event, &master)).transpose()?;
+    let payload = event.as_ref().map(|event| feed::view::payload(event, &master)).transpose()?;
     if desk.is_json() {
         show::json(&view::details(&found, payload));
         return Ok(());
@@ -166,8 +167,8 @@ fn row(delivery: &Delivery) -> Vec<String> {
     ]
 }
 
-fn attempts(log: &[Attempt]) -> String {
-    let row = |attempt: &Attempt| {
+fn attempts(log: &[DeliveryAttempt]) -> String {
+    let row = |attempt: &DeliveryAttempt| {
         let body = attempt.response.split_whitespace().collect::<Vec<_>>().join(" ");
         vec![
             rfc3339(attempt.at),
@@ -180,7 +181,7 @@ fn attempts(log: &[Attempt]) -> String {
     show::table(&["TRIED", "ANSWER", "TOOK", "BODY"], &rows)
 }
 
-fn answer(attempt: &Attempt) -> String {
+fn answer(attempt: &DeliveryAttempt) -> String {
     match (attempt.status_code, &attempt.error) {
         (Some(status), _) => status.to_string(),
         (None, Some(error)) => error.clone(),

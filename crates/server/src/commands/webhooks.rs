@@ -2,12 +2,11 @@
 //! while the server runs and while it does not.
 
 use clap::ArgMatches;
-use latchkey_app::events::Event;
-use latchkey_app::resources::webhooks::input::{
+use latchkey_app::events::webhooks::input::{
     CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint,
 };
-use latchkey_app::resources::webhooks::model::{Endpoint, Health, SigningSecret};
-use latchkey_app::resources::webhooks::{endpoints, not_found, rules, secrets, store, view};
+use latchkey_app::events::webhooks::model::{Endpoint, Health, SigningSecret};
+use latchkey_app::events::webhooks::{endpoints, not_found, rules, secrets, store, view};
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::page::Paging;
 use latchkey_base::patch::Patch;
@@ -15,6 +14,8 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Id, Problem, Result};
+use latchkey_kernel::events::Event;
+use latchkey_kernel::signing_secrets;
 use latchkey_outbound::reach::Reach;
 
 use super::{instances, signing_keys, webhook_deliveries};
@@ -210,7 +211,7 @@ impl Desk<'_> {
         }
         let own = RotateWebhookSecret { secret: self.own_secret()?, expire_old_in_seconds: Some(overlap) };
         rules::check_rotation(&own).map_err(refused)?;
-        let secret = own.secret.unwrap_or_else(|| secrets::generate(&SystemRng));
+        let secret = own.secret.unwrap_or_else(|| signing_secrets::generate(&SystemRng));
         let master = self.storage.master_key(self.config).await?;
         let (instance, id, now) = (self.instance.id.clone(), self.id()?, SystemClock.now());
         let work = self.storage.db.write(move |tx| {

@@ -17,7 +17,6 @@ const BUILT_IN: &str = include_str!("../config.default.toml");
 pub(crate) struct File {
     /// Its path, for messages.
     pub(crate) path: String,
-    /// What is in it.
     pub(crate) text: String,
 }
 
@@ -26,11 +25,9 @@ pub(crate) struct File {
 pub(crate) enum Source {
     /// `config.default.toml`.
     BuiltIn,
-    /// A file.
     File(String),
     /// An environment variable.
     Variable(&'static str),
-    /// A flag.
     Flag(&'static str),
 }
 

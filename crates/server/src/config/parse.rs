@@ -6,10 +6,12 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use latchkey_app::resources::instances::rules;
 use latchkey_base::secret::Secret;
 use latchkey_db::Location;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::hosts;
+
+use super::problem::nearest;
 
 /// What is wrong with a value, and what would be right.
 pub(super) struct Wrong {
@@ -30,6 +32,24 @@ pub(super) fn address(text: &str) -> Result<SocketAddr, Wrong> {
             "Write ADDRESS:PORT, such as 127.0.0.1:3400 or [::1]:3400. Names are not looked up.",
         )
     })
+}
+
+/// Nothing when it is not set.
+pub(super) fn maybe_address(text: &str) -> Result<Option<SocketAddr>, Wrong> {
+    if text.is_empty() { Ok(None) } else { address(text).map(Some) }
+}
+
+/// Nothing when it is not set. Never repeated.
+pub(super) fn token(text: &str) -> Result<Option<Secret>, Wrong> {
+    let right = "Write at least 16 letters and digits, as `openssl rand -hex 32` prints them.";
+    match text.len() {
+        0 => Ok(None),
+        _ if !text.chars().all(|c| c.is_ascii_graphic()) => {
+            Err(Wrong::new("It has a space, or a character that no header can have.", right))
+        }
+        1..16 => Err(Wrong::new("It is so short that it can be guessed.", right)),
+        _ => Ok(Some(Secret::new(text.to_owned()))),
+    }
 }
 
 pub(super) fn path(text: &str) -> Result<PathBuf, Wrong> {
@@ -76,7 +96,7 @@ pub(super) fn host(text: &str) -> Result<Option<String>, Wrong> {
     if text.is_empty() {
         return Ok(None);
     }
-    rules::host(text).map(Some).map_err(|reason| {
+    hosts::checked(text).map(Some).map_err(|reason| {
         Wrong::new(
             format!("{text:?} cannot be used: {reason}."),
             "Write the host alone, with a port if it needs one: clerk.example.com.",
@@ -133,8 +153,10 @@ pub(super) fn one_of<T: Clone>(text: &str, choices: &[(&str, T)]) -> Result<T, W
         Some((_, value)) => Ok(value.clone()),
         None => {
             let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+            let meant = nearest(text, names.iter().copied());
+            let meant = meant.map(|name| format!(" Did you mean {name}?")).unwrap_or_default();
             Err(Wrong::new(
-                format!("{text:?} is not a choice."),
+                format!("{text:?} is not a choice.{meant}"),
                 format!("Write one of: {}.", names.join(", ")),
             ))
         }

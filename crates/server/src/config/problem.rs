@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use strsim::damerau_levenshtein;
+
 use super::layers::Source;
 
 /// One thing to put right.
@@ -70,31 +72,30 @@ pub(crate) fn report(problems: &[Problem]) -> String {
     format!("{count} in the configuration:\n{list}\n`latchkey config` explains every setting.")
 }
 
-/// The name that is closest to a mistyped one, unless none is close.
-pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let typed = typed.to_lowercase().replace('-', "_");
-    let allowed = (typed.len() / 3).clamp(1, 3);
-    names
-        .map(|name| (distance(&typed, name), name))
-        .filter(|(far, _)| *far <= allowed)
-        .min()
-        .map(|(_, name)| name)
+/// The name that differs from a typed one by a few letters, unless none does.
+pub(crate) fn mistyped<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    closest(&typed.to_lowercase().replace('-', "_"), names, |name| name)
 }
 
-/// How many letters must be added, dropped or changed to get from one text to the other (Levenshtein).
-fn distance(from: &str, to: &str) -> usize {
-    let to: Vec<char> = to.chars().collect();
-    let mut row: Vec<usize> = (0..=to.len()).collect();
-    for (line, left) in from.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = line + 1;
-        for (column, right) in to.iter().enumerate() {
-            let changed = diagonal + usize::from(left != *right);
-            diagonal = row[column + 1];
-            row[column + 1] = changed.min(row[column] + 1).min(diagonal + 1);
-        }
-    }
-    row[to.len()]
+/// The name that may have been meant by an unknown one: mistyped, or without the parts before the last dot, or only a
+/// piece of it.
+pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = typed.to_lowercase().replace('-', "_");
+    let names: Vec<&str> = names.collect();
+    let all = || names.iter().copied();
+    closest(&typed, all(), |name| name)
+        .or_else(|| closest(&typed, all(), |name| name.rsplit('.').next().unwrap_or(name)))
+        .or_else(|| all().find(|name| typed.len() >= 4 && name.contains(&typed)))
+}
+
+fn closest<'a>(
+    typed: &str,
+    names: impl Iterator<Item = &'a str>,
+    compared: fn(&str) -> &str,
+) -> Option<&'a str> {
+    let allowed = (typed.len() / 3).clamp(1, 3);
+    let far = names.map(|name| (damerau_levenshtein(typed, &compared(name).to_lowercase()), name));
+    far.filter(|(far, _)| *far <= allowed).min().map(|(_, name)| name)
 }
 
 #[cfg(test)]
@@ -102,11 +103,30 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_piece_of_a_name_is_not_mistyped() {
+        let names = || ["listen", "data_dir", "frontend_api"].into_iter();
+        assert_eq!(mistyped("frontend_apo", names()), Some("frontend_api"));
+        assert_eq!((mistyped("data", names()), mistyped("frontend", names())), (None, None));
+    }
+
+    #[test]
     fn the_nearest_name_is_close_or_none() {
         let names = || ["listen", "data_dir", "database"].into_iter();
         assert_eq!(nearest("lisen", names()), Some("listen"));
         assert_eq!(nearest("data-dir", names()), Some("data_dir"));
         assert_eq!(nearest("Databse", names()), Some("database"));
+        assert_eq!(nearest("dtaa_dir", names()), Some("data_dir"));
         assert_eq!(nearest("colour", names()), None);
+        let paths = || ["sign_up.mode", "session.lifetime_seconds", "password.min_length"].into_iter();
+        for (typed, meant) in [
+            ("sesion.lifetime_seconds", Some("session.lifetime_seconds")),
+            ("lifetime_seconds", Some("session.lifetime_seconds")),
+            ("lifetime", Some("session.lifetime_seconds")),
+            ("signup.mode", Some("sign_up.mode")),
+            ("mod", Some("sign_up.mode")),
+            ("theme.color", None),
+        ] {
+            assert_eq!(nearest(typed, paths()), meant, "{typed}");
+        }
     }
 }

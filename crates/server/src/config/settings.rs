@@ -7,7 +7,6 @@
 pub(crate) struct Setting {
     /// Its name in the file.
     pub(crate) name: &'static str,
-    /// Its environment variable.
     pub(crate) variable: &'static str,
     /// Its flag without the dashes, if it has one.
     pub(crate) flag: Option<&'static str>,
@@ -132,6 +131,20 @@ pub(crate) const SETTINGS: &[Setting] = &[
         flag: Some("trusted-proxies"),
         value: "ADDRESS,…",
         help: "Proxies whose X-Forwarded-For header is believed; none unless set",
+    },
+    Setting {
+        name: "metrics_listen",
+        variable: "LATCHKEY_METRICS_LISTEN",
+        flag: Some("metrics-listen"),
+        value: "ADDRESS:PORT",
+        help: "Where /metrics listens alone; it is part of the Backend API unless set",
+    },
+    Setting {
+        name: "metrics_token",
+        variable: "LATCHKEY_METRICS_TOKEN",
+        flag: None,
+        value: "TEXT",
+        help: "What has to be shown for /metrics; everybody may read it unless set",
     },
     Setting {
         name: "hash_threads",

@@ -162,3 +162,21 @@ fn mistyped_variables_are_a_problem_and_foreign_ones_are_not() {
     assert_eq!(problems.len(), 1);
     assert!(problems[0].to_string().contains("Did you mean LATCHKEY_DATABASE?"));
 }
+
+#[test]
+fn metrics_have_an_address_of_their_own_and_a_token_that_cannot_be_guessed() {
+    let config =
+        load("metrics_listen = '127.0.0.1:3402'\nmetrics_token = '0123456789abcdef'", &[], &[]).unwrap();
+    assert_eq!(config.metrics_listen, Some("127.0.0.1:3402".parse().unwrap()));
+    assert!(config.metrics_token.is_some());
+    let config = load("", &[], &[]).unwrap();
+    assert!(config.metrics_listen.is_none() && config.metrics_token.is_none());
+    for other in ["3400", "3401"] {
+        let found = problems(&format!("metrics_listen = '127.0.0.1:{other}'"), &[], &[]);
+        assert!(found[0].contains("Give it a port of its own."), "{found:?}");
+    }
+    for token in ["guessable", "0123456789 abcdef"] {
+        let found = problems("", &[("LATCHKEY_METRICS_TOKEN", token)], &[]);
+        assert!(found.len() == 1 && !found[0].contains(token), "{found:?}");
+    }
+}

@@ -20,9 +20,7 @@ pub(crate) struct Pair {
 /// The one or the other file of a pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Part {
-    /// That of the certificate.
     Certificate,
-    /// That of the key.
     Key,
 }
 

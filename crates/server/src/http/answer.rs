@@ -1,8 +1,8 @@
-//! An answer over HTTP/2, which tells when its bytes really leave.
+//! An answer that tells when its bytes really leave.
 //!
-//! `h2` takes an answer at once and keeps it until its client has room for it, so the end of a body says nothing.
-//! Each piece of it is therefore a buffer of our own: it tells its stream when bytes are taken from it, and
-//! when it is dropped, sent or given up.
+//! hyper and `h2` take an answer at once and keep it until its client has room for it, so the end of a body says nothing.
+//! Each piece of it is therefore a buffer of our own: it tells its request when bytes are taken from it, and when it is
+//! dropped, sent or given up. The request has ended when its answer and all pieces of it are dropped.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -11,32 +11,42 @@ use std::task::{Context, Poll};
 use axum::body::Body;
 use hyper::body::{Body as HttpBody, Buf, Bytes, Frame, SizeHint};
 
-use super::streams::Stream;
+/// A request whose answer is being sent.
+pub(super) trait Answered {
+    /// A piece of the answer waits to be sent.
+    fn waits(&self) {}
 
-/// The body of an answer, and the stream it belongs to; nothing when there is nothing to send.
-pub(super) struct Answer(Option<(Body, Arc<Stream>)>);
+    /// Bytes of it are sent.
+    fn moves(&self, _bytes: usize) {}
 
-impl Answer {
-    pub(super) fn new(body: Body, stream: Arc<Stream>) -> Answer {
-        Answer(Some((body, stream)))
+    /// A piece was sent or given up.
+    fn waits_no_more(&self) {}
+}
+
+/// The body of an answer, and the request it belongs to; nothing when there is nothing to send.
+pub(super) struct Answer<R>(Option<(Body, Arc<R>)>);
+
+impl<R: Answered> Answer<R> {
+    pub(super) fn new(body: Body, request: Arc<R>) -> Answer<R> {
+        Answer(Some((body, request)))
     }
 
-    pub(super) fn empty() -> Answer {
+    pub(super) fn empty() -> Answer<R> {
         Answer(None)
     }
 }
 
-impl HttpBody for Answer {
-    type Data = Piece;
+impl<R: Answered> HttpBody for Answer<R> {
+    type Data = Piece<R>;
     type Error = axum::Error;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Piece>, axum::Error>>> {
-        let Some((body, stream)) = &mut self.0 else { return Poll::Ready(None) };
+    ) -> Poll<Option<Result<Frame<Piece<R>>, axum::Error>>> {
+        let Some((body, request)) = &mut self.0 else { return Poll::Ready(None) };
         let frame = Pin::new(body).poll_frame(cx);
-        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, stream.clone())))
+        frame.map_ok(|frame| frame.map_data(|bytes| Piece::new(bytes, request.clone())))
     }
 
     fn is_end_stream(&self) -> bool {
@@ -49,19 +59,19 @@ impl HttpBody for Answer {
 }
 
 /// A piece of an answer on its way.
-pub(super) struct Piece {
+pub(super) struct Piece<R: Answered> {
     bytes: Bytes,
-    stream: Arc<Stream>,
+    request: Arc<R>,
 }
 
-impl Piece {
-    fn new(bytes: Bytes, stream: Arc<Stream>) -> Piece {
-        stream.waits();
-        Piece { bytes, stream }
+impl<R: Answered> Piece<R> {
+    fn new(bytes: Bytes, request: Arc<R>) -> Piece<R> {
+        request.waits();
+        Piece { bytes, request }
     }
 }
 
-impl Buf for Piece {
+impl<R: Answered> Buf for Piece<R> {
     fn remaining(&self) -> usize {
         self.bytes.remaining()
     }
@@ -72,12 +82,12 @@ impl Buf for Piece {
 
     fn advance(&mut self, count: usize) {
         self.bytes.advance(count);
-        self.stream.moves(count);
+        self.request.moves(count);
     }
 }
 
-impl Drop for Piece {
+impl<R: Answered> Drop for Piece<R> {
     fn drop(&mut self) {
-        self.stream.waits_no_more();
+        self.request.waits_no_more();
     }
 }

@@ -10,8 +10,10 @@ use axum::Router;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
-use super::places::Places;
+use super::request_slots::RequestSlots;
+use super::slots::{Slot, SlotGuard};
 use super::stall::Unstalled;
 use super::stop::Stop;
 use super::{http1, http2, plain};
@@ -19,12 +21,22 @@ use crate::failure::chain;
 use crate::tls::HTTP2;
 
 /// What the connections of one side of the server share.
-pub(super) struct Face {
+pub(super) struct SideService {
     pub(super) router: Router,
     pub(super) tls: Option<TlsAcceptor>,
+    /// What answers those who speak plain HTTP where TLS is optional; elsewhere they are told to use TLS.
+    pub(super) plain: Option<Arc<SideService>>,
     /// Room for requests in all connections of HTTP/2 together.
-    pub(super) places: Arc<Places>,
+    pub(super) request_slots: Arc<RequestSlots>,
     pub(super) limits: Limits,
+}
+
+/// The other end of a connection.
+#[derive(Clone)]
+pub(super) struct Peer {
+    pub(super) address: SocketAddr,
+    /// What the connection counts for among the others.
+    pub(super) slot: Arc<Slot>,
 }
 
 /// How long a client may take.
@@ -45,11 +57,24 @@ pub(super) struct Limits {
 /// How a connection ended. A client that went away or spoke something else is its own concern.
 pub(super) type Ended = Result<(), Box<dyn Error + Send + Sync>>;
 
-/// Serves a connection to its end.
-pub(super) async fn serve(face: Arc<Face>, stream: TcpStream, peer: SocketAddr, stop: Stop) {
-    let ended = match &face.tls {
-        None => http1::serve(&face, Unstalled::new(stream, face.limits.stall), peer, stop).await,
-        Some(acceptor) => encrypted(&face, acceptor, stream, peer, stop).await,
+/// Serves a connection to its end, or until it has to give way to another.
+pub(super) async fn serve(
+    side: Arc<SideService>,
+    stream: TcpStream,
+    address: SocketAddr,
+    held: SlotGuard,
+    stop: Stop,
+) {
+    let peer = Peer { address, slot: held.slot().clone() };
+    let served = async {
+        match &side.tls {
+            None => http1::serve(&side, Unstalled::new(stream, side.limits.stall), peer, stop).await,
+            Some(acceptor) => encrypted(&side, acceptor, stream, peer, stop).await,
+        }
+    };
+    let ended = tokio::select! {
+        ended = served => ended,
+        () = held.gives_way() => Err("it gave way to a connection of somebody who has fewer".into()),
     };
     if let Err(error) = ended {
         let error = chain(&*error);
@@ -57,29 +82,46 @@ pub(super) async fn serve(face: Arc<Face>, stream: TcpStream, peer: SocketAddr, 
     }
 }
 
+/// What the first bytes at a listener with TLS came to.
+enum HandshakeOutcome<'a> {
+    Encrypted(Box<TlsStream<Unstalled<TcpStream>>>),
+    Plain(&'a SideService, TcpStream),
+    Refused,
+}
+
 /// Nothing is lost when the server ends during a handshake: there is no request yet.
 async fn encrypted(
-    face: &Face,
+    side: &SideService,
     acceptor: &TlsAcceptor,
     stream: TcpStream,
-    peer: SocketAddr,
+    peer: Peer,
     mut stop: Stop,
 ) -> Ended {
-    let shaken = async {
-        match plain::is_plain(&stream).await? {
-            true => plain::refuse(stream).await.map(|()| None),
-            false => acceptor.accept(Unstalled::new(stream, face.limits.stall)).await.map(Some),
+    let outcome = async {
+        match (plain::is_plain(&stream).await?, &side.plain) {
+            (true, Some(plain)) => Ok(HandshakeOutcome::Plain(plain, stream)),
+            (true, None) => plain::refuse(stream).await.map(|()| HandshakeOutcome::Refused),
+            (false, _) => {
+                let stream = acceptor.accept(Unstalled::new(stream, side.limits.stall)).await?;
+                Ok(HandshakeOutcome::Encrypted(Box::new(stream)))
+            }
         }
     };
-    let stream = tokio::select! {
-        shaken = timeout(face.limits.handshake, shaken) => shaken.map_err(|_| late())??,
+    let outcome: io::Result<HandshakeOutcome> = tokio::select! {
+        outcome = timeout(side.limits.handshake, outcome) => outcome.map_err(|_| late())?,
         () = stop.told() => return Ok(()),
     };
-    let Some(stream) = stream else { return Ok(()) };
+    let stream = match outcome? {
+        HandshakeOutcome::Encrypted(stream) => stream,
+        HandshakeOutcome::Plain(side, stream) => {
+            return http1::serve(side, Unstalled::new(stream, side.limits.stall), peer, stop).await;
+        }
+        HandshakeOutcome::Refused => return Ok(()),
+    };
     // What is spoken is what the handshake agreed upon; HTTP/1.1 when nothing was said.
     match stream.get_ref().1.alpn_protocol() {
-        Some(HTTP2) => http2::serve(face, stream, peer, stop).await,
-        _ => http1::serve(face, stream, peer, stop).await,
+        Some(HTTP2) => http2::serve(side, stream, peer, stop).await,
+        _ => http1::serve(side, stream, peer, stop).await,
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -11,31 +10,32 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::ConnectInfo;
-use axum::response::Response;
-use hyper::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::Service;
 
-use super::connection::{Ended, Face};
+use super::answer::Answer;
+use super::connection::{Ended, Peer, SideService};
 use super::patience::{Heads, Patient};
+use super::slots;
 use super::stop::Stop;
 
 /// Largest head of a request: room for long tokens, and no more.
 pub(super) const HEAD_BYTES: usize = 32 * 1024;
 
 /// Serves a connection to its end.
-pub(super) async fn serve<S>(face: &Face, stream: S, peer: SocketAddr, mut stop: Stop) -> Ended
+pub(super) async fn serve<S>(side: &SideService, stream: S, peer: Peer, mut stop: Stop) -> Ended
 where
     S: AsyncRead + AsyncWrite + Unpin,
 {
     let progress = Progress::default();
-    let stream = Patient::new(stream, Http1Heads::new(progress.clone()), face.limits.head);
-    let service = service(face.router.clone(), peer, progress);
-    let connection = builder(face.limits.idle).serve_connection(TokioIo::new(stream), service);
+    let stream = Patient::new(stream, Http1Heads::new(progress.clone()), side.limits.head);
+    let service = service(side.router.clone(), peer, progress);
+    let connection = builder(side.limits.idle).serve_connection(TokioIo::new(stream), service);
     let mut connection = pin!(connection);
     tokio::select! {
         ended = connection.as_mut() => return Ok(ended?),
@@ -54,23 +54,28 @@ fn builder(idle: Duration) -> http1::Builder {
     builder
 }
 
-type Answer = Result<Response, Infallible>;
-
-/// The router as hyper calls it, with the client's address in every request.
+/// The router as hyper calls it, with the client's address in every request. A request is under way until its answer was
+/// sent, not only until it was made.
 fn service(
     router: Router,
-    peer: SocketAddr,
+    peer: Peer,
     progress: Progress,
-) -> impl hyper::service::Service<Request<Incoming>, Response = Response, Error = Infallible, Future: Send> {
+) -> impl hyper::service::Service<
+    Request<Incoming>,
+    Response = Response<Answer<slots::Request>>,
+    Error = Infallible,
+    Future: Send,
+> {
     service_fn(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(ConnectInfo(peer));
+        request.extensions_mut().insert(ConnectInfo(peer.address));
         let mut router = router.clone();
         let progress = progress.clone();
         progress.begin();
+        let under_way = peer.slot.request();
         async move {
-            let answer: Answer = router.call(request).await;
+            let answer: Result<_, Infallible> = router.call(request).await;
             progress.end();
-            answer
+            answer.map(|answer| answer.map(|body| Answer::new(body, Arc::new(under_way))))
         }
     })
 }

@@ -6,8 +6,8 @@
 //! (heads that never end, floods of what is no request) and `streams.rs` (windows kept shut, idling).
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
@@ -23,14 +23,14 @@ use tokio::time::{MissedTickBehavior, interval};
 use tower::Service;
 
 use super::answer::Answer;
-use super::connection::{Ended, Face};
+use super::connection::{Ended, Peer, SideService};
 use super::frames::Frames;
 use super::http1::HEAD_BYTES;
 use super::patience::Patient;
-use super::places::Places;
 use super::request;
+use super::request_slots::RequestSlots;
 use super::stop::Stop;
-use super::streams::Streams;
+use super::streams::{Stream, Streams};
 
 /// Requests at once in one connection. Clients expect to be allowed a hundred (RFC 9113, 6.5.2).
 pub(super) const STREAMS: u32 = 100;
@@ -48,14 +48,14 @@ const ERRORS: usize = 100;
 const LOOK: Duration = Duration::from_secs(5);
 
 /// Serves a connection to its end.
-pub(super) async fn serve<S>(face: &Face, stream: S, peer: SocketAddr, mut stop: Stop) -> Ended
+pub(super) async fn serve<S>(side: &SideService, stream: S, peer: Peer, mut stop: Stop) -> Ended
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let streams = Streams::new();
-    let stream = Patient::new(stream, Frames::new(), face.limits.head);
-    let (router, places, open) = (face.router.clone(), face.places.clone(), streams.clone());
-    let service = service_fn(move |request| answer(router.clone(), &places, &open, peer, request));
+    let stream = Patient::new(stream, Frames::new(), side.limits.head);
+    let (router, request_slots, open) = (side.router.clone(), side.request_slots.clone(), streams.clone());
+    let service = service_fn(move |request| answer(router.clone(), &request_slots, &open, &peer, request));
     let mut connection = pin!(builder().serve_connection(TokioIo::new(stream), service));
     let mut looks = interval(LOOK);
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -65,8 +65,8 @@ where
             ended = connection.as_mut() => return Ok(ended?),
             () = stop.told(), if !is_leaving => true,
             _ = looks.tick() => {
-                streams.check(&face.limits)?;
-                streams.idle_for() >= face.limits.idle
+                streams.check(&side.limits)?;
+                streams.idle_for() >= side.limits.idle
             }
         };
         // Says goodbye: requests that are on their way are still answered, and new ones go elsewhere.
@@ -97,20 +97,20 @@ fn builder() -> http2::Builder<TokioExecutor> {
 /// Answers one request. Those that may not be looked at get a status and nothing else, as they do from hyper.
 fn answer(
     mut router: Router,
-    places: &Places,
+    request_slots: &Arc<RequestSlots>,
     streams: &Streams,
-    peer: SocketAddr,
+    peer: &Peer,
     mut request: Request<Incoming>,
-) -> impl Future<Output = Result<Response<Answer>, Infallible>> + use<> {
-    let place = places.take(streams.count());
-    let opened = place.map(|place| streams.open(place)).ok_or_else(|| {
+) -> impl Future<Output = Result<Response<Answer<Stream>>, Infallible>> + use<> {
+    let slot = request_slots.take(streams.count(), &peer.slot);
+    let opened = slot.map(|slot| streams.open(slot, peer.slot.request())).ok_or_else(|| {
         let mut refusal = refusal(StatusCode::SERVICE_UNAVAILABLE);
         refusal.headers_mut().insert(RETRY_AFTER, 1.into());
         refusal
     });
     let checked =
         request::translate(&mut request).map_err(|request::Malformed| refusal(StatusCode::BAD_REQUEST));
-    request.extensions_mut().insert(ConnectInfo(peer));
+    request.extensions_mut().insert(ConnectInfo(peer.address));
     async move {
         let stream = match (checked, opened) {
             (Ok(()), Ok(stream)) => stream,
@@ -121,7 +121,7 @@ fn answer(
     }
 }
 
-fn refusal(status: StatusCode) -> Response<Answer> {
+fn refusal(status: StatusCode) -> Response<Answer<Stream>> {
     let mut response = Response::new(Answer::empty());
     *response.status_mut() = status;
     response

@@ -8,10 +8,12 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
 
+use super::answer::Answered;
 use super::connection::Limits;
+use super::request_slots::RequestSlot;
+use super::slots::Request;
 
 /// How many times longer than a connection a single stream may stand still: others of the connection may have
 /// their turn before it, on a slow line for long.
@@ -57,7 +59,8 @@ impl Waiting {
 pub(super) struct Stream {
     streams: Streams,
     number: u64,
-    _permit: OwnedSemaphorePermit,
+    _slot: RequestSlot,
+    _request: Request,
 }
 
 impl Streams {
@@ -67,14 +70,14 @@ impl Streams {
         Streams(Arc::new(Mutex::new(state)))
     }
 
-    /// A request begins. The permit is given back when its answer is gone.
-    pub(super) fn open(&self, permit: OwnedSemaphorePermit) -> Arc<Stream> {
+    /// A request begins. Its slot is given back when its answer is gone.
+    pub(super) fn open(&self, slot: RequestSlot, request: Request) -> Arc<Stream> {
         let mut state = self.state();
         let number = state.next;
         state.next += 1;
         state.open.insert(number, Waiting { pieces: 0, since: Instant::now(), began: None, sent: 0 });
         drop(state);
-        Arc::new(Stream { streams: self.clone(), number, _permit: permit })
+        Arc::new(Stream { streams: self.clone(), number, _slot: slot, _request: request })
     }
 
     /// How many requests there are.
@@ -119,9 +122,8 @@ impl Streams {
     }
 }
 
-impl Stream {
-    /// A piece of the answer waits to be sent.
-    pub(super) fn waits(&self) {
+impl Answered for Stream {
+    fn waits(&self) {
         let now = Instant::now();
         self.change(|waiting| {
             if waiting.pieces == 0 {
@@ -132,8 +134,7 @@ impl Stream {
         });
     }
 
-    /// Bytes of it are sent.
-    pub(super) fn moves(&self, bytes: usize) {
+    fn moves(&self, bytes: usize) {
         let now = Instant::now();
         self.change(|waiting| {
             waiting.since = now;
@@ -142,11 +143,12 @@ impl Stream {
         self.streams.state().moved = now;
     }
 
-    /// A piece was sent or given up.
-    pub(super) fn waits_no_more(&self) {
+    fn waits_no_more(&self) {
         self.change(|waiting| waiting.pieces = waiting.pieces.saturating_sub(1));
     }
+}
 
+impl Stream {
     fn change(&self, change: impl FnOnce(&mut Waiting)) {
         if let Some(waiting) = self.streams.state().open.get_mut(&self.number) {
             change(waiting);

@@ -4,12 +4,13 @@ mod encrypted;
 mod flood;
 mod http2;
 mod raw;
+mod room;
 
 use axum::extract::ConnectInfo;
 use axum::routing::{get, post};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::connection::Ended;
+use super::connection::{Ended, Peer};
 use super::http1::HEAD_BYTES;
 use super::stall::Unstalled;
 use super::*;
@@ -18,7 +19,7 @@ const SHORT: Duration = Duration::from_millis(100);
 const LONG: Duration = Duration::from_secs(20);
 const SLOW: Limits = Limits { handshake: LONG, head: LONG, stall: LONG, idle: LONG, farewell: LONG };
 /// Requests of HTTP/2 at once.
-const PLACES: usize = 300;
+const REQUESTS: usize = 300;
 /// More than the buffers of both ends of a connection take.
 const LARGE: usize = 32 * 1024 * 1024;
 
@@ -38,19 +39,31 @@ fn router() -> Router {
         .route("/length", post(|body: String| async move { body.len().to_string() }))
 }
 
-fn face(limits: Limits, tls: Option<TlsAcceptor>) -> Arc<Face> {
-    Arc::new(Face { router: router(), tls, places: Arc::new(Places::new(PLACES)), limits })
+fn side(limits: Limits, tls: Option<TlsAcceptor>) -> Arc<SideService> {
+    Arc::new(SideService {
+        router: router(),
+        tls,
+        plain: None,
+        request_slots: Arc::new(RequestSlots::new(REQUESTS)),
+        limits,
+    })
+}
+
+/// Somebody who has all the room there is.
+fn peer(address: SocketAddr) -> Peer {
+    let held = Arc::new(Slots::new(1, &[])).take(address.ip()).unwrap();
+    Peer { address, slot: held.slot().clone() }
 }
 
 /// A connection to a server with these limits, and how the server's side of it ends.
 async fn connect(limits: Limits) -> (TcpStream, impl Future<Output = Ended>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-    let (stream, peer) = listener.accept().await.unwrap();
+    let (stream, address) = listener.accept().await.unwrap();
     let stops = Stops::default();
     let served = async move {
         let stop = stops.watch();
-        http1::serve(&face(limits, None), Unstalled::new(stream, limits.stall), peer, stop).await
+        http1::serve(&side(limits, None), Unstalled::new(stream, limits.stall), peer(address), stop).await
     };
     (client, served)
 }

@@ -1,9 +1,8 @@
 //! One certificate with its key, read from two files; and what can be wrong with them.
 
-use std::fmt;
-use std::io;
 use std::path::Path;
 use std::sync::Arc;
+use std::{fmt, io};
 
 use latchkey_base::Time;
 use rustls::InconsistentKeys;

@@ -18,6 +18,8 @@ use database::Database;
 
 /// Far longer than anything here takes; only a hanging server reaches it.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// Between two looks at what cannot be waited for otherwise.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// A directory for one server: its working directory, with its data in `data`; and a database of its own
 /// where the tests run on PostgreSQL.
@@ -73,9 +75,22 @@ impl Home {
 
     /// A server with these flags.
     pub(crate) fn serve_with(&self, flags: &[&str]) -> Server {
+        self.started(self.command(&[&["serve"], flags].concat()))
+    }
+
+    /// A server that a shell starts after these commands, which set limits and signals for it.
+    pub(crate) fn serve_after(&self, commands: &str) -> Server {
+        let program = self.command(&["serve"]);
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{commands}; exec \"$0\" serve")]).arg(program.get_program());
+        command.env_clear().current_dir(self.dir.path());
+        command.envs(program.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        self.started(command)
+    }
+
+    fn started(&self, mut command: Command) -> Server {
         let log = self.path("server.log");
-        let mut child = self
-            .command(&[&["serve"], flags].concat())
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(File::create(&log).unwrap())
@@ -85,7 +100,7 @@ impl Home {
         let rows = announcement(&mut out, &log);
         let place = |label: &str| rows[label].split_once("://").unwrap().1.to_owned();
         let address = place("api url").parse().unwrap();
-        let port = place("frontend url").strip_prefix("localhost:").unwrap().parse().unwrap();
+        let port = place("frontend url").rsplit_once(':').unwrap().1.parse().unwrap();
         let frontend = SocketAddr::from(([127, 0, 0, 1], port));
         Server { child, rows, address, frontend, log, _out: out }
     }
@@ -106,6 +121,10 @@ impl Server {
     /// What was announced under a label.
     pub(crate) fn announced(&self, label: &str) -> &str {
         self.rows.get(label).map_or("", String::as_str)
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     pub(crate) fn log(&self) -> String {
@@ -157,7 +176,7 @@ impl Drop for Server {
     }
 }
 
-fn connect(address: SocketAddr) -> TcpStream {
+pub(crate) fn connect(address: SocketAddr) -> TcpStream {
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream
@@ -187,6 +206,17 @@ pub(crate) fn status(answer: &str) -> u16 {
 
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Waits until something is so.
+pub(crate) fn until(mut is_so: impl FnMut() -> bool) {
+    for _ in 0..PATIENCE.as_millis() / PAUSE.as_millis() {
+        if is_so() {
+            return;
+        }
+        std::thread::sleep(PAUSE);
+    }
+    panic!("it did not become so");
 }
 
 /// The permissions of a file or directory.

@@ -146,7 +146,7 @@ fn the_types_of_events_are_listed_without_a_database() {
     assert!(table.starts_with("TYPE ") && table.lines().count() == names.len() + 1, "{table}");
     let is_marked =
         |name: &str| table.lines().any(|line| line.starts_with(name) && line.ends_with("(not yet)"));
-    assert!(is_marked("organization.created ") && !is_marked("user.created "), "{table}");
+    assert!(is_marked("subscription.created ") && !is_marked("user.created "), "{table}");
     assert!(!home.path("data").exists());
 }
 

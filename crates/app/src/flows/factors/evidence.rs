@@ -1,14 +1,19 @@
 //! What somebody shows, examined before the transaction: passwords and imported backup codes are slow.
 
 use latchkey_base::kinds::{InstanceId, UserId};
-use latchkey_base::rng;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Code, Error, Result, Time};
+use latchkey_base::{Code, Error, Result, Time, rng};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::limits::IMPORTED_DIGEST;
+use latchkey_kernel::slow::WorkOwner;
+use latchkey_kernel::strategy::Strategy;
+use tokio::time::{Instant, sleep_until};
 
-use crate::cx::Cx;
-use crate::resources::users::credentials::{self, StoredPassword};
-use crate::resources::users::factors::{backup_code_fits, needs_upgrade, password_fits};
-use crate::resources::users::model::{Strategy, User};
+use crate::door::gate::next_multiple;
+use crate::door::site::Site;
+use crate::people::users::credentials::{self, StoredPassword};
+use crate::people::users::factors::{backup_code_fits, needs_upgrade, password_fits};
+use crate::people::users::model::User;
 
 /// What somebody shows.
 pub struct Shown {
@@ -16,13 +21,11 @@ pub struct Shown {
     pub strategy: Strategy,
     /// A code, for factors that have one.
     pub code: Option<Secret>,
-    /// The password.
     pub password: Option<Secret>,
 }
 
 /// What somebody showed, as far as it can be judged outside of the transaction.
 pub enum Evidence {
-    /// A password.
     Password {
         /// Whether it fits the digest.
         fits: bool,
@@ -40,26 +43,46 @@ pub enum Evidence {
     Code(Secret),
 }
 
-/// Examines what was shown. Without a user, or without what it is compared with, nothing fits, and it takes
-/// as long.
-pub async fn examine(cx: &Cx, user: Option<&User>, shown: Shown) -> Result<Evidence> {
+/// Examines what was shown, before the transaction. Without a user, or for one without such a factor, nothing matches,
+/// after the same work: the time of the answer must not tell whether there is an account. The work is done for `owner`:
+/// whoever is not signed in is no user yet, or others could take the places of a user by trying their name.
+pub async fn examine(cx: &Cx, owner: &WorkOwner, user: Option<&User>, shown: Shown) -> Result<Evidence> {
     let missing = |param: &str| Error::param(Code::FormParamMissing, param);
     match shown.strategy {
-        Strategy::Password => password(cx, user, shown.password.ok_or_else(|| missing("password"))?).await,
-        Strategy::BackupCode => backup_code(cx, user, shown.code.ok_or_else(|| missing("code"))?).await,
+        Strategy::Password => {
+            password(cx, owner, user, shown.password.ok_or_else(|| missing("password"))?).await
+        }
+        Strategy::BackupCode => {
+            backup_code(cx, owner, user, shown.code.ok_or_else(|| missing("code"))?).await
+        }
         Strategy::Totp => Ok(Evidence::Totp(shown.code.ok_or_else(|| missing("code"))?)),
         Strategy::EmailCode
         | Strategy::PhoneCode
         | Strategy::ResetPasswordEmailCode
         | Strategy::ResetPasswordPhoneCode => Ok(Evidence::Code(shown.code.ok_or_else(|| missing("code"))?)),
-        Strategy::Admin | Strategy::EmailLink | Strategy::Ticket => {
+        Strategy::Admin | Strategy::EmailLink | Strategy::Registered(_) | Strategy::Ticket => {
             Err(Error::param(Code::VerificationStrategyInvalid, "strategy"))
         }
     }
 }
 
-async fn password(cx: &Cx, user: Option<&User>, password: Secret) -> Result<Evidence> {
-    // Nobody is looked up as well, so that it takes as long.
+/// The same for somebody who signs in. Where answers must not tell who has an account, and digests of other kinds were
+/// imported, comparing a password takes the same time whatever the kind, and for nobody as well.
+pub async fn examine_evenly(cx: &Cx, site: &Site, user: Option<&User>, shown: Shown) -> Result<Evidence> {
+    let owner = cx.by_network(&site.instance);
+    let is_even =
+        shown.strategy == Strategy::Password && site.settings.attack_protection.enumeration_protection;
+    if !is_even || !credentials::has_imported(&mut cx.app.db.read().await?, &site.instance).await? {
+        return examine(cx, &owner, user, shown).await;
+    }
+    let began = Instant::now();
+    let evidence = examine(cx, &owner, user, shown).await;
+    sleep_until(next_multiple(began, Instant::now(), IMPORTED_DIGEST)).await;
+    evidence
+}
+
+async fn password(cx: &Cx, owner: &WorkOwner, user: Option<&User>, password: Secret) -> Result<Evidence> {
+    // Without a user an id that nobody has is looked up: the answer must take the same time.
     let nobody = || (InstanceId::unset(), UserId::new(cx.now, &*cx.app.rng));
     let (instance, id) = user.map_or_else(nobody, |user| (user.instance.clone(), user.id.clone()));
     let mut tx = cx.app.db.read().await?;
@@ -80,15 +103,15 @@ async fn password(cx: &Cx, user: Option<&User>, password: Secret) -> Result<Evid
             (false, None)
         }
     };
-    let (fits, upgrade) = cx.app.slow.run(work).await?;
+    let (fits, upgrade) = cx.app.hashing.run(owner, work).await?;
     Ok(Evidence::Password { fits, of, upgrade })
 }
 
-async fn backup_code(cx: &Cx, user: Option<&User>, code: Secret) -> Result<Evidence> {
+async fn backup_code(cx: &Cx, owner: &WorkOwner, user: Option<&User>, code: Secret) -> Result<Evidence> {
     let Some(user) = user else { return Ok(Evidence::BackupCode(None)) };
     let mut tx = cx.app.db.read().await?;
     let codes = credentials::find(&mut tx, &user.instance, &user.id, &cx.app.master).await?.backup_codes;
     drop(tx);
     let work = move || codes.into_iter().find(|stored| backup_code_fits(stored, code.expose()));
-    Ok(Evidence::BackupCode(cx.app.slow.run(work).await?))
+    Ok(Evidence::BackupCode(cx.app.hashing.run(owner, work).await?))
 }

@@ -4,17 +4,19 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_jose::totp::verify_totp;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::strategy::Strategy;
 
 use super::evidence::Evidence;
 use super::rules;
-use crate::cx::Act;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::challenges::rules as challenges;
-use crate::resources::identifications::rules as identifications;
-use crate::resources::messages::notices;
-use crate::resources::users::credentials::{self, Credentials};
-use crate::resources::users::model::{Kind, Strategy, User, Verification};
-use crate::resources::users::store as users;
+use crate::people::challenges::model::Challenge;
+use crate::people::challenges::rules as challenges;
+use crate::people::identifications::rules as identifications;
+use crate::people::notices;
+use crate::people::users::change::save_user;
+use crate::people::users::credentials::{self, Credentials};
+use crate::people::users::model::{ContactKind, User, Verification};
+use crate::people::users::store as users;
 
 /// What came of it.
 pub struct Proof {
@@ -42,7 +44,7 @@ pub async fn prove(
             let is_right = fits && held == of;
             if is_right && user.password.as_ref().is_some_and(|password| password.compromised) {
                 // Right, but worth nothing any more, and no failure of whoever typed it.
-                let challenge = challenge.cloned().unwrap_or_else(|| Challenge::missed(strategy, 0, act.now));
+                let challenge = challenge.cloned().unwrap_or_else(|| Challenge::failed(strategy, 0, act.now));
                 let refusal = Some(Error::param(Code::FormPasswordCompromised, "password"));
                 return Ok(Proof { user, challenge, refusal });
             }
@@ -82,9 +84,11 @@ async fn judged(
 ) -> Result<Proof> {
     let now = act.now;
     match refusal {
-        None => Ok(Proof { user, challenge: rules::met(challenge, strategy, now), refusal: None }),
+        None => {
+            Ok(Proof { user, challenge: rules::proven_challenge(challenge, strategy, now), refusal: None })
+        }
         Some(refusal) => {
-            let challenge = rules::missed(challenge, strategy, now);
+            let challenge = rules::failed_challenge(challenge, strategy, now);
             let (user, refusal) = count(tx, act, user, refusal).await?;
             Ok(Proof { user, challenge, refusal: Some(refusal) })
         }
@@ -116,9 +120,9 @@ pub async fn verified(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge)
         strategy => strategy,
     };
     let proof = Verification { strategy, attempts: Some(challenge.attempts), expire_at: challenge.expire_at };
-    let kind = if is_phone { Kind::Phone } else { Kind::Email };
+    let kind = if is_phone { ContactKind::Phone } else { ContactKind::Email };
     let after = identifications::verified(user.clone(), kind, id, proof, act.now);
-    act.save_user(tx, &user, after).await
+    save_user(tx, act, &user, after).await
 }
 
 async fn use_totp(tx: &mut Tx, act: &Act, user: &User, code: &Secret) -> Result<Option<Error>> {
@@ -153,7 +157,7 @@ async fn use_backup_code(
 async fn without_used_up_codes(tx: &mut Tx, act: &Act, user: User) -> Result<User> {
     let held = credentials::find(tx, &act.instance, &user.id, &act.master).await?;
     let after = User { backup_code_enabled: !held.backup_codes.is_empty(), ..user.clone() };
-    act.save_user(tx, &user, after).await
+    save_user(tx, act, &user, after).await
 }
 
 async fn save(tx: &mut Tx, act: &Act, user: &User, held: Credentials) -> Result<()> {
@@ -167,12 +171,12 @@ fn wrong_code() -> Error {
 }
 
 /// Counts a failure. The one that locks the user says so, to them and to the application.
-async fn count(tx: &mut Tx, act: &Act, user: User, refusal: Error) -> Result<(User, Error)> {
+pub async fn count(tx: &mut Tx, act: &Act, user: User, refusal: Error) -> Result<(User, Error)> {
     let now = act.now;
     let counted = rules::count_failure(user.clone(), &act.settings.lockout, now);
     match counted.is_locked {
         true => {
-            let user = act.save_user(tx, &user, counted.user).await?;
+            let user = save_user(tx, act, &user, counted.user).await?;
             notices::account_locked(tx, act, &user).await?;
             let refusal = rules::locked(&user, now);
             Ok((user, refusal))

@@ -1,15 +1,15 @@
 //! What failures lead to, and which factor is meant.
 
 use latchkey_base::{Code, Error, Problem, Result, Time};
+use latchkey_kernel::settings::Lockout;
+use latchkey_kernel::strategy::Strategy;
 
-use crate::resources::challenges::model::Challenge;
-use crate::resources::factors::model::Factor;
-use crate::resources::users::model::{Lock, Strategy, User};
-use crate::settings::Lockout;
+use crate::people::challenges::model::Challenge;
+use crate::people::factors::model::Factor;
+use crate::people::users::model::{Lock, User};
 
 /// A user after one more failure.
 pub struct Counted {
-    /// The user.
     pub user: User,
     /// Whether this failure was the one too many.
     pub is_locked: bool,
@@ -29,7 +29,7 @@ pub fn count_failure(mut user: User, lockout: &Lockout, now: Time) -> Counted {
     let is_locked = user.failed_attempts >= lockout.max_attempts;
     if is_locked {
         let until = lockout.duration_minutes.map(|minutes| now.plus_ms(minutes.saturating_mul(60_000)));
-        user.lock = Some(Lock { until });
+        user.lock = Some(Lock { until, since: Some(now) });
     }
     Counted { user, is_locked }
 }
@@ -96,17 +96,17 @@ pub fn sent(challenge: Option<&Challenge>, strategy: Strategy) -> Result<&Challe
     }
 }
 
-/// A factor that needs no sending was proven.
-pub fn met(challenge: Option<&Challenge>, strategy: Strategy, now: Time) -> Challenge {
-    Challenge { attempts: earlier_failures(challenge, strategy), ..Challenge::met(strategy, now) }
+/// The challenge of a factor that needs no code sent (a password, TOTP, a backup code) after it was proven.
+pub fn proven_challenge(challenge: Option<&Challenge>, strategy: Strategy, now: Time) -> Challenge {
+    Challenge { attempts: earlier_failures(challenge, strategy), ..Challenge::proven(strategy, now) }
 }
 
-/// A factor that needs no sending was not proven. A code that was sent before stays good: somebody may have
+/// The challenge of such a factor after a failed attempt. A code that was sent before stays valid: somebody may have
 /// changed their mind.
-pub fn missed(challenge: Option<&Challenge>, strategy: Strategy, now: Time) -> Challenge {
+pub fn failed_challenge(challenge: Option<&Challenge>, strategy: Strategy, now: Time) -> Challenge {
     match challenge {
         Some(sent) if sent.strategy != strategy => sent.clone(),
-        _ => Challenge::missed(strategy, earlier_failures(challenge, strategy) + 1, now),
+        _ => Challenge::failed(strategy, earlier_failures(challenge, strategy) + 1, now),
     }
 }
 
@@ -141,8 +141,18 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_does_not_outlast_a_clock_that_is_set_back() {
+        let day = 24 * 3_600_000;
+        let locked = count_failure(User { failed_attempts: 1, ..user() }, &lockout(), NOW.plus_ms(day)).user;
+        assert!(locked.is_locked(NOW.plus_ms(day)) && !locked.is_locked(NOW));
+        // A few seconds are no reason to open it.
+        assert!(locked.is_locked(NOW.plus_ms(day - 5_000)));
+    }
+
+    #[test]
     fn after_the_lock_everybody_starts_anew() {
-        let locked = User { failed_attempts: 2, lock: Some(Lock { until: Some(NOW) }), ..user() };
+        let locked =
+            User { failed_attempts: 2, lock: Some(Lock { until: Some(NOW), since: None }), ..user() };
         let counted = count_failure(locked, &lockout(), NOW);
         assert!(!counted.is_locked && counted.user.failed_attempts == 1);
     }
@@ -155,7 +165,7 @@ mod tests {
 
     #[test]
     fn a_locked_user_is_told_for_how_long() {
-        let locked = User { lock: Some(Lock { until: Some(NOW.plus_ms(90_000)) }), ..user() };
+        let locked = User { lock: Some(Lock { until: Some(NOW.plus_ms(90_000)), since: None }), ..user() };
         let error = check_open(&locked, NOW).err().unwrap();
         assert_eq!(error.code(), Code::UserLocked);
         assert_eq!(error.problems()[0].meta["lockout_expires_in_seconds"], 90);

@@ -2,19 +2,25 @@
 
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::strategy::Strategy;
 
-use crate::cx::Act;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::challenges::rules::{self as challenges, Prepared, Target};
-use crate::resources::factors::model::Factor;
-use crate::resources::messages::rules::{self as messages, Purpose};
-use crate::resources::messages::sending as outgoing;
-use crate::resources::users::model::{Strategy, User};
+use crate::messaging::messages::model::{Asker, Recipient};
+use crate::messaging::messages::rules::Purpose;
+use crate::messaging::messages::{rules as messages, sending as outgoing};
+use crate::people::challenges::model::Challenge;
+use crate::people::challenges::rules as challenges;
+use crate::people::challenges::rules::{ChallengeTarget, PreparedChallenge};
+use crate::people::factors::model::Factor;
+use crate::people::recipients::{account, channel};
+use crate::people::users::model::User;
 
 /// What is to be sent.
 pub struct Sending<'a> {
     /// The factor, which must be one with a recipient.
     pub factor: &'a Factor,
+    /// Who asks for it.
+    pub asker: Asker,
     /// Whose it is, if there is an account.
     pub user: Option<&'a User>,
     /// The language of the attempt.
@@ -22,13 +28,13 @@ pub struct Sending<'a> {
     /// The challenge it takes the place of.
     pub previous: Option<&'a Challenge>,
     /// What a link leads back to.
-    pub link: Option<Link<'a>>,
+    pub link: Option<LinkToSend<'a>>,
     /// Whether anything is sent at all: nothing is, to those who must not learn that they have no account.
     pub is_delivered: bool,
 }
 
 /// A link.
-pub struct Link<'a> {
+pub struct LinkToSend<'a> {
     /// Where browsers reach this server.
     pub base_url: &'a str,
     /// The id of the attempt it belongs to.
@@ -42,11 +48,14 @@ pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challe
     let strategy = sending.factor.strategy;
     let invalid = || Error::param(Code::VerificationStrategyInvalid, "strategy");
     let recipient = sending.factor.recipient.as_ref().ok_or_else(invalid)?;
-    let target =
-        Target { kind: recipient.kind, value: &recipient.value, identification: recipient.id.as_ref() };
-    let to = messages::Recipient {
-        user: sending.user,
+    let target = ChallengeTarget {
         kind: recipient.kind,
+        value: &recipient.value,
+        identification: recipient.id.as_ref(),
+    };
+    let to = Recipient {
+        account: sending.user.map(account),
+        channel: channel(recipient.kind),
         to: &recipient.value,
         identification: recipient.id.as_ref(),
         locale: sending.locale,
@@ -74,15 +83,9 @@ pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challe
             (prepared, message)
         }
     };
-    let Prepared { challenge, is_sent, .. } = prepared;
-    let is_guarded = act.settings.attack_protection.enumeration_protection;
+    let PreparedChallenge { challenge, is_sent, .. } = prepared;
     if is_sent && sending.is_delivered {
-        match outgoing::send_asked(tx, act, message).await {
-            // It would tell that there is an account: to those who have none nothing is sent, so nothing is
-            // refused.
-            Err(error) if is_guarded && error.code() == Code::VerificationCodeTooManyRequests => (),
-            sent => sent?,
-        }
+        outgoing::send_asked(tx, act, sending.asker, message).await?;
     }
     Ok(challenge)
 }

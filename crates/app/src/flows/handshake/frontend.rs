@@ -6,32 +6,32 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_base::rng;
-use latchkey_base::{Code, Error, Result};
-use latchkey_web::api::Api;
+use latchkey_base::{Code, Error, Result, rng};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::keyring::Category;
+use latchkey_kernel::limits::HANDSHAKE_MS;
+use latchkey_kernel::{AppState, origins};
+use latchkey_web::api::{Api, Operation};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
+use latchkey_web::signature::Argument;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::rules::{self, Carrier, Presence, directives};
 use super::satellites;
-use crate::AppState;
-use crate::cx::Cx;
+use crate::door::client::{self, mint};
+use crate::door::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
+use crate::door::redirects::{self, Destination};
+use crate::door::reply::add_cookie;
+use crate::door::site::Site;
+use crate::door::visitor::Visitor;
+use crate::flows::dev_browsers::frontend::introduce;
 use crate::flows::sync::rules::{DONE, SYNCED};
-use crate::frontend::client::{self, mint};
-use crate::frontend::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
-use crate::frontend::redirects::{self, Destination};
-use crate::frontend::reply::add_cookie;
-use crate::frontend::site::Site;
-use crate::frontend::visitor::Visitor;
-use crate::keyring::Category;
-use crate::limits::HANDSHAKE_MS;
-use crate::resources::clients::dev_browsers;
-use crate::resources::domains::rules as domains;
-use crate::resources::handshakes::store::{self as handshakes, Handshake as Kept};
-use crate::resources::sessions::renewals;
+use crate::presence::handshakes::{self, StoredHandshake};
+use crate::presence::sessions::working::{self, Asked};
+use crate::presence::sessions::{renewals, store as sessions};
 
 /// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
 const LEFT_OVER: [&str; 3] = [HANDSHAKE, HANDSHAKE_NONCE, "__clerk_help"];
@@ -39,19 +39,17 @@ const LEFT_OVER: [&str; 3] = [HANDSHAKE, HANDSHAKE_NONCE, "__clerk_help"];
 /// How the answer can travel; nothing said is the first.
 const FORMATS: [&str; 3] = ["token", "nonce", ""];
 
-/// Adds the operation.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
-    api.get("/v1/client/handshake", "handshakeClient", handshake)
+    api.get(satellites::PATH, "handshakeClient", handshake)
         .summary("Send the browser back to the app with fresh cookies")
-        .query::<Handshake>()
         .redirects(307)
         .public();
 }
 
 /// What an app asks for.
 #[derive(Deserialize, JsonSchema)]
-pub(super) struct Handshake {
+pub(super) struct HandshakeRequest {
     /// Where to go back to.
     pub(super) redirect_url: Option<String>,
     /// `nonce` for something to fetch, `token` for a signed token.
@@ -60,6 +58,9 @@ pub(super) struct Handshake {
     pub(super) suffixed_cookies: Option<bool>,
     /// The Frontend API of the satellite domain that sends the browser to the primary one.
     pub(super) satellite_fapi: Option<String>,
+    /// The organization to work for from now on, by its id or slug; empty for none. One that the user is not a member of
+    /// changes nothing.
+    pub(super) organization_id: Option<String>,
     /// What that satellite knows the browser by.
     pub(super) link_state: Option<String>,
     /// Why the app asks.
@@ -85,14 +86,21 @@ impl FromRequestParts<AppState> for Caller {
     }
 }
 
+impl Argument for Caller {
+    fn describe(row: &mut Operation) {
+        Visitor::describe(row);
+    }
+}
+
 async fn handshake(
     cx: Cx,
     Caller(visitor): Caller,
     headers: HeaderMap,
-    Query(query): Query<Handshake>,
+    Query(query): Query<HandshakeRequest>,
 ) -> Result<Response, Failure> {
-    let mut back = redirects::checked(&visitor.site, query.redirect_url.as_deref())
-        .map_err(|error| refused(&visitor.site, error.code()))?
+    let asked = query.redirect_url.as_deref();
+    let mut back = redirects::for_token(&visitor.site, asked)
+        .map_err(|error| refused(&visitor.site, asked.unwrap_or_default(), error.code()))?
         .without(&LEFT_OVER);
     if query.format.as_deref().is_some_and(|format| !FORMATS.contains(&format)) {
         return Err(Error::param(Code::InvalidHandshake, "format").into());
@@ -100,12 +108,13 @@ async fn handshake(
     if let Some(response) = satellites::detour(&cx, &visitor, &headers, &query, &back).await? {
         return Ok(response);
     }
-    if visitor.site.seat.is_some() && query.__clerk_synced == Some(true) {
+    if visitor.site.satellite.is_some() && query.__clerk_synced == Some(true) {
         back = back.set(SYNCED, DONE);
     }
-    let app = redirects::canonical(back.as_str()).unwrap_or_default();
+    let app = origins::canonical(back.as_str()).unwrap_or_default();
     let carrier = rules::carrier(&visitor.site, &app);
     let is_suffixed = query.suffixed_cookies.unwrap_or(false);
+    work_for(&cx, &visitor, query.organization_id.as_deref()).await?;
     let lines = cookies_for(&cx, &visitor, &app, &carrier, is_suffixed).await?;
     let (name, value) = match query.format.as_deref() {
         Some("nonce") => (HANDSHAKE_NONCE, keep(&cx, &visitor, lines, &carrier).await?),
@@ -114,16 +123,44 @@ async fn handshake(
     send_back(&cx, &visitor, &back, &carrier, (name, &value)).await
 }
 
+/// Makes the organization that the app asks for the active one of the session whose token it will get. What cannot be
+/// changes nothing, as published. The client is locked first, as by all who change sessions.
+async fn work_for(cx: &Cx, visitor: &Visitor, asked: Option<&str>) -> Result<()> {
+    let asked = Asked::read(asked, &visitor.site.settings);
+    if asked == Asked::Same || visitor.client().is_none() {
+        return Ok(());
+    }
+    let (act, handle) = (visitor.act(cx), visitor.client_handle());
+    let chosen = cx.write(move |tx| {
+        Box::pin(async move {
+            let client = handle.lock(tx).await?;
+            let live =
+                sessions::live_of_client(tx, &act.instance, &client.id, &act.settings, act.now).await?;
+            let active = client.last_active_session.as_ref();
+            let named = live.iter().find(|present| Some(&present.session.id) == active).or(live.first());
+            let Some(present) = named else { return Ok(()) };
+            let choice = working::choose(tx, &act, &present.session, &asked).await?;
+            let locked = sessions::lock(tx, &act.instance, &present.session.id, &act.settings).await?;
+            match locked.filter(|session| session.is_live(act.now)) {
+                Some(session) => working::save_chosen(tx, &act, session, choice).await.map(|_| ()),
+                None => Ok(()),
+            }
+        })
+    });
+    match chosen.await {
+        Ok(()) => Ok(()),
+        Err(error) => match error.code() {
+            Code::OrganizationNotFoundOrUnauthorized | Code::SignedOut => Ok(()),
+            _ => Err(error),
+        },
+    }
+}
+
 /// Why a browser is not sent back to where its app asks for.
-fn refused(site: &Site, code: Code) -> Error {
+fn refused(site: &Site, url: &str, code: Code) -> Error {
     let error = Error::param(Code::InvalidHandshake, "redirect_url");
     match code {
-        Code::RedirectUrlMismatch => error.saying(format!(
-            "`redirect_url` does not belong to the application, which has the pages of https://{} and the hosts below \
-             it, those of satellites, and those that the setting allowed_origins names. An app behind a proxy must be \
-             told that it is reached over https (X-Forwarded-Proto).",
-            domains::primary(&site.frontend_api)
-        )),
+        Code::RedirectUrlMismatch => error.saying(redirects::mismatch(site, url)),
         _ => error,
     }
 }
@@ -141,9 +178,9 @@ async fn send_back(
     };
     let status = StatusCode::TEMPORARY_REDIRECT;
     let Some(cookie) = cookie else {
-        return Ok(cx.redirect(visitor, status, back.with(name, value).as_str()).await);
+        return Ok(visitor.redirect(cx, status, back.with(name, value).as_str()).await);
     };
-    let mut response = cx.redirect(visitor, status, back.as_str()).await;
+    let mut response = visitor.redirect(cx, status, back.as_str()).await;
     add_cookie(response.headers_mut(), &cookie)?;
     Ok(response)
 }
@@ -161,24 +198,25 @@ async fn cookies_for(
         // that shows none of this client's gets one of its own.
         true => Some(match &visitor.shown_dev_browser {
             Some(token) => token.clone(),
-            None => dev_browsers::introduce(cx, site, visitor.client.as_ref()).await?,
+            None => introduce(cx, site, visitor.client()).await?,
         }),
         false => None,
     };
     let lines = |presence: Option<&Presence<'_>>| {
         directives(site, app, carrier, presence, dev_browser.as_deref(), is_suffixed)
     };
-    let Some(scenery) = client::load(cx, visitor).await? else { return Ok(lines(None)) };
-    let active = scenery.client().last_active_session.as_ref();
-    let listed = scenery.sessions();
-    let chosen = listed.iter().find(|(session, _, _)| Some(&session.id) == active).or(listed.first());
-    let Some((session, user, _)) = chosen else { return Ok(lines(None)) };
-    let signer = cx.app.signer_at(site, cx.now).await?;
+    let Some(shown_client) = client::load(cx, visitor).await? else { return Ok(lines(None)) };
+    let active = shown_client.client().last_active_session.as_ref();
+    let listed = shown_client.sessions();
+    let chosen = listed.iter().find(|(present, _)| Some(&present.session.id) == active).or(listed.first());
+    let Some((present, _)) = chosen else { return Ok(lines(None)) };
+    let signer = site.signer(&cx.app, cx.now).await?;
     // The token is for the app, so it names the app's origin.
-    let at_app = Visitor { origin: Some(app.to_owned()), ..visitor.alone() };
-    let token = mint(cx, &at_app, session, user, &signer)?;
-    let refresh = renewals::secret(&cx.app.master, session, app);
-    let changed_at = scenery.client().updated_at;
+    let mut at_app = visitor.alone();
+    at_app.origin = Some(app.to_owned());
+    let token = mint(cx, &at_app, present, &signer).await?;
+    let refresh = renewals::secret(&cx.app.master, &present.session, app);
+    let changed_at = shown_client.client().changed_at(cx.now);
     Ok(lines(Some(&Presence { token: &token, refresh: refresh.expose(), changed_at })))
 }
 
@@ -190,7 +228,7 @@ async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>, carrier: &Carrier<
     let (act, kept) = (visitor.act(cx), nonce.clone());
     cx.write(move |tx| {
         Box::pin(async move {
-            let handshake = Kept {
+            let handshake = StoredHandshake {
                 nonce: &kept,
                 directives: &lines,
                 is_good_once,
@@ -204,6 +242,6 @@ async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>, carrier: &Carrier<
 }
 
 async fn sign(cx: &Cx, visitor: &Visitor, lines: &[String]) -> Result<String> {
-    let signer = cx.app.signer_at(&visitor.site, cx.now).await?;
+    let signer = visitor.site.signer(&cx.app, cx.now).await?;
     signer.sign(Category::Session, &json!({ "handshake": lines }))
 }

@@ -2,8 +2,8 @@
 
 use latchkey_base::Time;
 
-use crate::frontend::cookies::{self, CLIENT_UAT, DEV_BROWSER, REFRESH, SESSION, Scope};
-use crate::frontend::site::Site;
+use crate::door::cookies::{self, CLIENT_UAT, CookieScope, DEV_BROWSER, REFRESH, SESSION};
+use crate::door::site::Site;
 
 /// How what a handshake leaves gets to the app's backend.
 pub enum Carrier<'a> {
@@ -11,12 +11,12 @@ pub enum Carrier<'a> {
     /// further origins may be on another domain.
     Url,
     /// In a cookie that the app's host gets too: in production no URL must tell who somebody is.
-    Cookie(Scope<'a>),
+    Cookie(CookieScope<'a>),
 }
 
 /// How what a handshake leaves travels to the app at that origin.
 pub fn carrier<'a>(site: &'a Site, app: &str) -> Carrier<'a> {
-    let scope = Scope::domain_of(site, &site.base_url);
+    let scope = CookieScope::domain_of(site, &site.base_url);
     match !site.is_development() && scope.reaches(app) {
         true => Carrier::Cookie(scope),
         false => Carrier::Url,
@@ -61,7 +61,7 @@ pub fn directives(
         lines.extend(all(DEV_BROWSER, token));
     }
     lines.push(cookies::for_backend(&cookies::suffixed(REFRESH, &key), refresh, app));
-    lines.extend(cookies::client_uat(&Scope::domain_of(site, app), &named(CLIENT_UAT), changed_at));
+    lines.extend(cookies::client_uat(&CookieScope::domain_of(site, app), &named(CLIENT_UAT), changed_at));
     lines.extend(all(SESSION, token));
     lines
 }

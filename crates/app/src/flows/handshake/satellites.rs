@@ -4,37 +4,38 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::domains::rules as domains;
 
-use super::frontend::Handshake;
-use crate::cx::Cx;
+use super::frontend::HandshakeRequest;
+use crate::door::client;
+use crate::door::redirects::{self, Destination};
+use crate::door::reply::away;
+use crate::door::visitor::Visitor;
 use crate::flows::sync::{rules, steps};
-use crate::frontend::client;
-use crate::frontend::redirects::{self, Destination};
-use crate::frontend::reply::away;
-use crate::frontend::visitor::Visitor;
-use crate::resources::domains::rules as domains;
 
-const PATH: &str = "/v1/client/handshake";
+pub(super) const PATH: &str = "/v1/client/handshake";
 
 /// Where a handshake goes before it can be answered; `None` if it can be.
 pub(super) async fn detour(
     cx: &Cx,
     visitor: &Visitor,
     headers: &HeaderMap,
-    query: &Handshake,
+    query: &HandshakeRequest,
     back: &Destination,
 ) -> Result<Option<Response>> {
     let site = &*visitor.site;
-    match (&site.seat, query.satellite_fapi.as_deref()) {
-        (Some(seat), _) => {
+    match (&site.satellite, query.satellite_fapi.as_deref()) {
+        (Some(satellite), _) => {
             let (reason, is_synced) =
                 (query.__clerk_hs_reason.as_deref(), query.__clerk_synced == Some(true));
-            let scenery = client::load(cx, visitor).await?;
-            let is_signed_in = scenery.is_some_and(|scenery| scenery.has_sessions());
+            let shown_client = client::load(cx, visitor).await?;
+            let is_signed_in = shown_client.is_some_and(|shown_client| shown_client.has_sessions());
             if !rules::asks_primary(reason, is_synced, is_signed_in) {
                 return Ok(None);
             }
-            let primary = question(&seat.primary_url, query, back).with("satellite_fapi", &seat.host);
+            let primary =
+                question(&satellite.primary_url, query, back).with("satellite_fapi", &satellite.host);
             Ok(Some(steps::begin(cx, visitor, headers, &primary)?))
         }
         (None, Some(frontend_api)) => {
@@ -52,14 +53,18 @@ pub(super) async fn detour(
 }
 
 /// The same handshake on another domain.
-fn question(base_url: &str, query: &Handshake, back: &Destination) -> Destination {
+fn question(base_url: &str, query: &HandshakeRequest, back: &Destination) -> Destination {
     let url = redirects::trusted(format!("{base_url}{PATH}")).with("redirect_url", back.as_str());
     let url = match query.format.as_deref() {
         Some("nonce") => url.with("format", "nonce"),
         _ => url,
     };
-    match query.suffixed_cookies {
+    let url = match query.suffixed_cookies {
         Some(true) => url.with("suffixed_cookies", "true"),
         _ => url,
+    };
+    match &query.organization_id {
+        Some(id) => url.with("organization_id", id),
+        None => url,
     }
 }

@@ -4,21 +4,22 @@ use latchkey_base::kinds::{IdentificationId, SessionId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::strategy::Strategy;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::contacts::{asked, proof, proven};
 use super::{backup_codes, rules, settle, target};
-use crate::cx::{Act, Cx};
-use crate::frontend::person::Person;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::challenges::rules as challenges;
-use crate::resources::identifications::handlers::{claimed, explain, picked};
-use crate::resources::identifications::rules as identifications;
-use crate::resources::users::change::{Target, with_secrets};
-use crate::resources::users::credentials::Credentials;
-use crate::resources::users::model::{Contact, Kind, SecondFactor, Strategy, User};
-use crate::resources::users::store as users;
+use crate::door::person::Person;
+use crate::people::challenges::model::Challenge;
+use crate::people::challenges::rules as challenges;
+use crate::people::identifications::handlers::{claimed, explain, picked};
+use crate::people::identifications::rules as identifications;
+use crate::people::users::change::UserTarget;
+use crate::people::users::credentials::Credentials;
+use crate::people::users::model::{Contact, ContactKind, SecondFactor, User};
+use crate::people::users::store as users;
 
 /// Body of the operations that check a code.
 #[derive(Deserialize, JsonSchema)]
@@ -28,16 +29,16 @@ pub struct AttemptCode {
 }
 
 /// An address or number, and the backup codes that were made for it.
-pub type Updated = (Contact, Option<Vec<String>>);
+pub type UpdatedContact = (Contact, Option<Vec<String>>);
 
 /// Tries a code. A wrong one counts, so it is saved although the answer is a refusal.
 pub async fn attempt(
     cx: &Cx,
     person: &Person,
-    kind: Kind,
+    kind: ContactKind,
     id: IdentificationId,
     code: Secret,
-) -> Result<Updated> {
+) -> Result<UpdatedContact> {
     let trying = Trying {
         act: person.visitor.act(cx),
         target: target(person),
@@ -54,9 +55,9 @@ pub async fn attempt(
 /// A code that is being tried.
 struct Trying {
     act: Act,
-    target: Target,
+    target: UserTarget,
     session: SessionId,
-    kind: Kind,
+    kind: ContactKind,
     id: IdentificationId,
     code: Secret,
     /// Backup codes, in case they are due.
@@ -64,11 +65,11 @@ struct Trying {
 }
 
 impl Trying {
-    async fn attempted(self, tx: &mut Tx) -> Result<Result<Updated>> {
+    async fn attempted(self, tx: &mut Tx) -> Result<Result<UpdatedContact>> {
         let (act, kind, id) = (&self.act, self.kind, &self.id);
         let before = self.target.lock(tx, act).await?;
         let contact = picked(&before, kind, id)?;
-        let challenge = pending(&contact)?;
+        let challenge = pending(&contact)?.answered_by(Strategy::EmailCode);
         if challenge.strategy == Strategy::EmailLink {
             return Err(Error::new(Code::VerificationStrategyInvalid));
         }
@@ -90,20 +91,14 @@ impl Trying {
 
     /// Takes a number as proven that was added to be a second factor. Needs no proof of its own: only who added
     /// it, with one, has the number.
-    async fn becomes_factor(self, tx: &mut Tx, met: &Challenge) -> Result<Updated> {
+    async fn becomes_factor(self, tx: &mut Tx, met: &Challenge) -> Result<UpdatedContact> {
         let Trying { act, target, session, kind, id, fresh, .. } = self;
         let rule = |user: User, held: Credentials| {
             let had_any = user.has_second_factor();
             let user = identifications::verified_factor(user, &id, proof(met), act.now);
-            let (user, held, codes) = match had_any {
-                true => (user, held, None),
-                false => rules::with_first_codes(user, held, fresh, &act.settings),
-            };
-            Ok((user, held, (had_any, codes)))
+            Ok(rules::with_first_codes(user, held, (!had_any).then_some(fresh), &act.settings))
         };
-        let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
-        settle::settle(tx, &act, &user).await?;
-        settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
+        let (user, codes) = settle::change_factors(tx, &act, &target, rule).await?;
         let contact = picked(&user, kind, &id)?;
         if contact.is_second_factor() {
             // The code was as good a proof as any later one.

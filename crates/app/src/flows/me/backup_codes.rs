@@ -3,16 +3,16 @@
 use axum::response::Response;
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::settings::Settings;
 use latchkey_web::api::Api;
 
 use super::view::{self, BackupCodesView};
-use super::{rules, target};
-use crate::AppState;
-use crate::cx::Cx;
-use crate::frontend::person::Person;
-use crate::frontend::reply::Envelope;
-use crate::resources::users::change::with_secrets;
-use crate::resources::users::model::User;
+use super::{change, rules};
+use crate::door::person::Person;
+use crate::door::reply::Envelope;
+use crate::people::users::model::User;
 
 /// How many are made.
 const COUNT: usize = 10;
@@ -21,7 +21,6 @@ const LENGTH: usize = 8;
 /// Letters and digits nobody mistakes for others.
 const ALPHABET: &[u8; 32] = b"abcdefghijkmnpqrstuvwxyz23456789";
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Backup codes");
     api.post("/v1/me/backup_codes", "createBackupCodes", create)
@@ -33,28 +32,22 @@ pub fn routes(api: &mut Api<AppState>) {
 async fn create(cx: Cx, person: Person) -> Response {
     let outcome = replaced(&cx, &person).await;
     let view = |codes| view::backup_codes(&person.user.id, codes, cx.now);
-    cx.answer(&person.visitor, outcome.map(view)).await
+    person.visitor.answer(&cx, outcome.map(view)).await
 }
 
 async fn replaced(cx: &Cx, person: &Person) -> Result<Vec<String>> {
     if !person.visitor.site.settings.attributes.backup_code.is_second_factor() {
         return Err(Error::new(Code::FeatureNotEnabled).saying("Backup codes are switched off."));
     }
-    person.check_reverified(cx.now)?;
-    let (act, target, codes) = (person.visitor.act(cx), target(person), fresh(&*cx.app.rng));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let rule = |user: User, held| match user.has_second_factor() {
-                true => {
-                    let (user, held) = rules::with_codes(user, held, codes.clone());
-                    Ok((user, held, codes))
-                }
-                false => Err(Error::new(Code::BackupCodesNotAvailable)),
-            };
-            with_secrets(tx, &act, &target, rule).await
-        })
-    });
-    Ok(written.await?.1)
+    let codes = fresh(&*cx.app.rng);
+    let rule = |user: User, held, _: &Settings| match user.has_second_factor() {
+        true => {
+            let (user, held) = rules::with_codes(user, held, codes.clone());
+            Ok((user, held, codes))
+        }
+        false => Err(Error::new(Code::BackupCodesNotAvailable)),
+    };
+    change(cx, person, rule).await
 }
 
 /// New codes.

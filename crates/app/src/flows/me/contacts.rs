@@ -1,74 +1,106 @@
 //! What people do with their own addresses and numbers; the two only differ in their input and their look.
 
+use axum::response::Response;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::limits::ATTEMPT_MS;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::wire::deleted;
+use latchkey_web::form::Form;
+use latchkey_web::input::Path;
+use latchkey_web::reply::Failure;
 
-use super::{rules, target};
-use crate::cx::{Act, Cx};
+use super::attempt::{self, AttemptCode, UpdatedContact};
+use super::{change, rules, target};
+use crate::door::person::Person;
 use crate::flows::sign_up::rules::claim;
-use crate::frontend::person::Person;
-use crate::limits::ATTEMPT_MS;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::challenges::rules as challenges;
-use crate::resources::identifications::handlers::{self, New, picked};
-use crate::resources::identifications::rules as identifications;
-use crate::resources::identifications::rules::{Wishes, attribute};
-use crate::resources::messages::rules::{self as messages, Purpose};
-use crate::resources::messages::sending as outgoing;
-use crate::resources::users::change::with_secrets;
-use crate::resources::users::credentials::Credentials;
-use crate::resources::users::model::{Contact, Kind, Strategy, User, Verification};
-use crate::resources::users::store as users;
-use crate::settings::Settings;
+use crate::messaging::messages::model::Asker;
+use crate::messaging::messages::rules::Purpose;
+use crate::messaging::messages::{rules as messages, sending as outgoing};
+use crate::people::challenges::model::Challenge;
+use crate::people::challenges::rules as challenges;
+use crate::people::identifications::handlers::{self, New, picked};
+use crate::people::identifications::rules as identifications;
+use crate::people::identifications::rules::{ContactChanges, attribute};
+use crate::people::identifications::view::ContactResource;
+use crate::people::recipients::recipient;
+use crate::people::users::change::save_user;
+use crate::people::users::model::{Contact, ContactKind, User, Verification};
+use crate::people::users::store as users;
 
-/// One address or number.
-pub fn find(person: &Person, kind: Kind, id: &IdentificationId) -> Result<Contact> {
-    picked(&person.user, kind, id)
+pub async fn list<K: ContactResource>(cx: Cx, person: Person) -> Result<Response, Failure> {
+    let all = person.user.contacts(K::KIND).all.iter();
+    cx.reply_unversioned(&all.map(|contact| K::view(contact, None, cx.now)).collect::<Vec<_>>())
+}
+
+pub async fn get<K: ContactResource>(cx: Cx, person: Person, Path(id): Path<IdentificationId>) -> Response {
+    let outcome = picked(&person.user, K::KIND, &id);
+    show::<K>(&cx, &person, outcome.map(|contact| (contact, None))).await
+}
+
+pub async fn delete<K: ContactResource>(
+    cx: Cx,
+    person: Person,
+    Path(id): Path<IdentificationId>,
+) -> Response {
+    let gone = deleted(K::KIND.name(), &id);
+    let outcome = remove(&cx, &person, K::KIND, id).await;
+    person.visitor.answer(&cx, outcome.map(|()| gone)).await
+}
+
+pub async fn attempt<K: ContactResource>(
+    cx: Cx,
+    person: Person,
+    Path(id): Path<IdentificationId>,
+    Form(input): Form<AttemptCode>,
+) -> Response {
+    let outcome = attempt::attempt(&cx, &person, K::KIND, id, input.code).await;
+    show::<K>(&cx, &person, outcome).await
+}
+
+/// Answers with an address or number as it is now.
+pub async fn show<K: ContactResource>(cx: &Cx, person: &Person, outcome: Result<UpdatedContact>) -> Response {
+    match outcome {
+        Ok((contact, codes)) => person.visitor.answer(cx, Ok(K::view(&contact, codes, cx.now))).await,
+        Err(error) => person.visitor.answer::<()>(cx, Err(error)).await,
+    }
 }
 
 /// Adds an address or number, unproven.
-pub async fn add(cx: &Cx, person: &Person, kind: Kind, value: String) -> Result<Contact> {
-    add_as(cx, person, kind, value, Wishes::default()).await
-}
-
-/// The same, with what else is wanted of it.
-pub async fn add_as(cx: &Cx, person: &Person, kind: Kind, value: String, wishes: Wishes) -> Result<Contact> {
+pub async fn add(
+    cx: &Cx,
+    person: &Person,
+    kind: ContactKind,
+    value: String,
+    changes: ContactChanges,
+) -> Result<Contact> {
     person.check_reverified(cx.now)?;
     let site = &person.visitor.site;
     let value = claim(kind, &value, &site.settings, site.test_mode())?;
     let new = New {
         user_id: person.user.id.to_string(),
         value,
-        wishes: Wishes { only_if_proven: true, ..wishes },
+        changes: ContactChanges { only_if_proven: true, ..changes },
         notify: false,
     };
     let check = move |user: &User, settings: &Settings| rules::check_add(user, kind, settings);
     handlers::add(cx, person.visitor.act(cx), kind, new, check).await
 }
 
-/// Takes an address or number away.
-pub async fn remove(cx: &Cx, person: &Person, kind: Kind, id: IdentificationId) -> Result<()> {
-    person.check_reverified(cx.now)?;
-    let (act, target) = (person.visitor.act(cx), target(person));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::remove(user, held, kind, &id, &act.settings)?;
-                Ok((user, held, ()))
-            };
-            with_secrets(tx, &act, &target, rule).await
-        })
-    });
-    written.await?;
-    Ok(())
+async fn remove(cx: &Cx, person: &Person, kind: ContactKind, id: IdentificationId) -> Result<()> {
+    let rule = move |user, held, settings: &Settings| {
+        let (user, held) = rules::remove(user, held, kind, &id, settings)?;
+        Ok((user, held, ()))
+    };
+    change(cx, person, rule).await
 }
 
 /// How an address or number is to be proven.
-pub enum Way {
-    /// By a code.
+pub enum VerificationMethod {
     Code(Strategy),
-    /// By a link.
     Link {
         /// Where it leads in the end; checked already.
         redirect_url: String,
@@ -77,11 +109,11 @@ pub enum Way {
     },
 }
 
-impl Way {
+impl VerificationMethod {
     fn strategy(&self) -> Strategy {
         match self {
-            Way::Code(strategy) => *strategy,
-            Way::Link { .. } => Strategy::EmailLink,
+            VerificationMethod::Code(strategy) => *strategy,
+            VerificationMethod::Link { .. } => Strategy::EmailLink,
         }
     }
 }
@@ -90,13 +122,13 @@ impl Way {
 pub async fn prepare(
     cx: &Cx,
     person: &Person,
-    kind: Kind,
+    kind: ContactKind,
     id: IdentificationId,
-    way: Way,
+    way: VerificationMethod,
 ) -> Result<Contact> {
     let allowed = &attribute(kind, &person.visitor.site.settings).verifications;
     // A code can be sent wherever addresses are used at all; the settings say what else can.
-    if matches!(way, Way::Link { .. }) && !allowed.contains(&Strategy::EmailLink) {
+    if matches!(way, VerificationMethod::Link { .. }) && !allowed.contains(&Strategy::EmailLink) {
         return Err(Error::param(Code::VerificationStrategyInvalid, "strategy"));
     }
     let (act, target) = (person.visitor.act(cx), target(person));
@@ -123,23 +155,27 @@ async fn send(
     tx: &mut Tx,
     act: &Act,
     user: &User,
-    kind: Kind,
+    kind: ContactKind,
     contact: &Contact,
-    way: Way,
+    way: VerificationMethod,
 ) -> Result<Challenge> {
-    let target = challenges::Target { kind, value: &contact.value, identification: Some(&contact.id) };
+    let target =
+        challenges::ChallengeTarget { kind, value: &contact.value, identification: Some(&contact.id) };
     // What was sent is counted for a day, as long as attempts to sign in stay open.
-    let previous = contact.challenge.as_ref().filter(|last| act.now.ms_since(last.sent_at) < ATTEMPT_MS);
+    let previous = contact
+        .challenge
+        .as_ref()
+        .filter(|last| (0..ATTEMPT_MS).contains(&(act.now.ms() - last.sent_at.ms())));
     let strategy = way.strategy();
-    let (to, identification) = (contact.value.as_str(), Some(&contact.id));
-    let to = messages::Recipient { user: Some(user), kind, to, identification, locale: None };
+    let to = recipient(user, kind, contact);
+    outgoing::check_country(act, to.channel, to.to)?;
     let (prepared, message) = match way {
-        Way::Code(_) => {
+        VerificationMethod::Code(_) => {
             let prepared = challenges::code(act, strategy, &target, previous)?;
             let message = messages::code(act, to, &prepared.secret);
             (prepared, message)
         }
-        Way::Link { redirect_url, base_url } => {
+        VerificationMethod::Link { redirect_url, base_url } => {
             let prepared = challenges::link(act, &target, contact.id.as_str(), redirect_url, previous)?;
             let url = format!("{base_url}/v1/verify?token={}", prepared.secret.expose());
             let message = messages::link(act, to, Purpose::Profile, &url);
@@ -147,7 +183,8 @@ async fn send(
         }
     };
     if prepared.is_sent {
-        outgoing::send_asked(tx, act, message).await?;
+        // Anybody can add an address that is not theirs, so this is a stranger to it.
+        outgoing::send_asked(tx, act, Asker::Stranger, message).await?;
     }
     Ok(prepared.challenge)
 }
@@ -157,7 +194,7 @@ pub async fn proven(
     tx: &mut Tx,
     act: &Act,
     before: User,
-    kind: Kind,
+    kind: ContactKind,
     id: &IdentificationId,
     challenge: Challenge,
 ) -> Result<Contact> {
@@ -166,7 +203,7 @@ pub async fn proven(
         Strategy::EmailLink => asked(after, kind, id, challenge),
         _ => after,
     };
-    let user = act.save_user(tx, &before, after).await?;
+    let user = save_user(tx, act, &before, after).await?;
     picked(&user, kind, id)
 }
 
@@ -180,7 +217,7 @@ pub fn proof(challenge: &Challenge) -> Verification {
 }
 
 /// The user with what was asked of a contact.
-pub fn asked(mut user: User, kind: Kind, id: &IdentificationId, challenge: Challenge) -> User {
+pub fn asked(mut user: User, kind: ContactKind, id: &IdentificationId, challenge: Challenge) -> User {
     if let Some(contact) = user.contacts_mut(kind).find_mut(id) {
         contact.challenge = Some(challenge);
     }

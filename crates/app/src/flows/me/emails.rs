@@ -3,54 +3,56 @@
 use axum::response::Response;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::input::Path;
-use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::DeletedAnswer;
-use super::attempt::{self, AttemptCode};
-use super::contacts::{self, Way};
-use crate::AppState;
-use crate::cx::Cx;
-use crate::frontend::person::Person;
-use crate::frontend::redirects;
-use crate::frontend::reply::Envelope;
-use crate::resources::identifications::view::{self, EmailAddressView};
-use crate::resources::users::model::Kind::Email;
-use crate::resources::users::model::{Contact, Strategy};
-use crate::resources::users::view::deleted;
+use super::contacts::{self, VerificationMethod};
+use crate::door::person::Person;
+use crate::door::redirects;
+use crate::door::reply::Envelope;
+use crate::people::identifications::rules::ContactChanges;
+use crate::people::identifications::view::{EmailAddressView, EmailAddresses};
+use crate::people::users::model::ContactKind::Email;
 
 type Wrapped<'a> = Envelope<'a, EmailAddressView<'a>>;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Email addresses");
-    api.get("/v1/me/email_addresses", "getEmailAddresses", list)
+    api.get("/v1/me/email_addresses", "getEmailAddresses", contacts::list::<EmailAddresses>)
         .summary("List the e-mail addresses of the current user")
-        .returns::<Vec<EmailAddressView<'_>>>();
+        .returns::<Vec<EmailAddressView<'_>>>()
+        .only_reads();
     api.post("/v1/me/email_addresses", "createEmailAddresses", create)
         .summary("Add an e-mail address to the current user")
-        .form::<CreateEmailAddress>()
         .returns::<Wrapped<'_>>()
         .errors(&[403]);
-    api.get("/v1/me/email_addresses/{email_id}", "getEmailAddress", get)
+    api.get("/v1/me/email_addresses/{email_id}", "getEmailAddress", contacts::get::<EmailAddresses>)
         .summary("Get an e-mail address of the current user")
-        .returns::<Wrapped<'_>>();
-    api.delete("/v1/me/email_addresses/{email_id}", "DeleteEmailAddress", delete)
+        .returns::<Wrapped<'_>>()
+        .only_reads();
+    api.delete("/v1/me/email_addresses/{email_id}", "DeleteEmailAddress", contacts::delete::<EmailAddresses>)
         .summary("Delete an e-mail address of the current user")
         .returns::<DeletedAnswer<'_>>()
         .errors(&[403]);
     api.post("/v1/me/email_addresses/{email_id}/prepare_verification", "sendVerificationEmail", prepare)
         .summary("Send a code or a link to an e-mail address")
-        .form::<PrepareEmailAddress>()
-        .returns::<Wrapped<'_>>();
-    api.post("/v1/me/email_addresses/{email_id}/attempt_verification", "verifyEmailAddress", attempt)
-        .summary("Check a code sent to an e-mail address")
-        .form::<AttemptCode>()
-        .returns::<Wrapped<'_>>();
+        .returns::<Wrapped<'_>>()
+        .limited(limits::SENDINGS);
+    api.post(
+        "/v1/me/email_addresses/{email_id}/attempt_verification",
+        "verifyEmailAddress",
+        contacts::attempt::<EmailAddresses>,
+    )
+    .summary("Check a code sent to an e-mail address")
+    .returns::<Wrapped<'_>>()
+    .limited(limits::GUESSES);
 }
 
 /// Body of `createEmailAddresses`.
@@ -69,25 +71,9 @@ struct PrepareEmailAddress {
     redirect_url: Option<String>,
 }
 
-async fn list(cx: Cx, person: Person) -> Result<Response, Failure> {
-    let addresses = person.user.email_addresses.all.iter();
-    cx.bare(&addresses.map(|address| view::email_address(address, cx.now)).collect::<Vec<_>>())
-}
-
 async fn create(cx: Cx, person: Person, Form(input): Form<CreateEmailAddress>) -> Response {
-    let outcome = contacts::add(&cx, &person, Email, input.email_address).await;
-    show(&cx, &person, outcome).await
-}
-
-async fn get(cx: Cx, person: Person, Path(id): Path<IdentificationId>) -> Response {
-    let outcome = contacts::find(&person, Email, &id);
-    show(&cx, &person, outcome).await
-}
-
-async fn delete(cx: Cx, person: Person, Path(id): Path<IdentificationId>) -> Response {
-    let gone = deleted("email_address", &id);
-    let outcome = contacts::remove(&cx, &person, Email, id).await;
-    cx.answer(&person.visitor, outcome.map(|()| gone)).await
+    let outcome = contacts::add(&cx, &person, Email, input.email_address, ContactChanges::default()).await;
+    contacts::show::<EmailAddresses>(&cx, &person, outcome.map(|address| (address, None))).await
 }
 
 async fn prepare(
@@ -96,38 +82,22 @@ async fn prepare(
     Path(id): Path<IdentificationId>,
     Form(input): Form<PrepareEmailAddress>,
 ) -> Response {
-    let outcome = match way(&person, input) {
+    let outcome = match way(&cx, &person, input).await {
         Ok(way) => contacts::prepare(&cx, &person, Email, id, way).await,
         Err(error) => Err(error),
     };
-    show(&cx, &person, outcome).await
+    contacts::show::<EmailAddresses>(&cx, &person, outcome.map(|address| (address, None))).await
 }
 
-fn way(person: &Person, input: PrepareEmailAddress) -> Result<Way> {
+async fn way(cx: &Cx, person: &Person, input: PrepareEmailAddress) -> Result<VerificationMethod> {
     let site = &person.visitor.site;
     match input.strategy.as_str() {
-        "email_code" => Ok(Way::Code(Strategy::EmailCode)),
+        "email_code" => Ok(VerificationMethod::Code(Strategy::EmailCode)),
         "email_link" => {
-            let redirect_url = redirects::checked(site, input.redirect_url.as_deref())?.as_str().to_owned();
-            Ok(Way::Link { redirect_url, base_url: site.base_url.clone() })
+            let page = redirects::allowed(cx, site, input.redirect_url.as_deref()).await?;
+            let redirect_url = page.as_str().to_owned();
+            Ok(VerificationMethod::Link { redirect_url, base_url: site.base_url.clone() })
         }
         _ => Err(Error::param(Code::FormParamValueInvalid, "strategy")),
-    }
-}
-
-async fn attempt(
-    cx: Cx,
-    person: Person,
-    Path(id): Path<IdentificationId>,
-    Form(input): Form<AttemptCode>,
-) -> Response {
-    let outcome = attempt::attempt(&cx, &person, Email, id, input.code).await.map(|(address, _)| address);
-    show(&cx, &person, outcome).await
-}
-
-async fn show(cx: &Cx, person: &Person, outcome: Result<Contact>) -> Response {
-    match outcome {
-        Ok(address) => cx.answer(&person.visitor, Ok(view::email_address(&address, cx.now))).await,
-        Err(error) => cx.answer::<()>(&person.visitor, Err(error)).await,
     }
 }

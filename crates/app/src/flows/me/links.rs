@@ -1,21 +1,23 @@
-//! Opening a link that proves an e-mail address. Whoever reads the mail has the address, in whatever browser
-//! the mail is read.
+//! Opening a link that proves an e-mail address. It works in a browser the user is signed in on; another one is shown
+//! a code to enter there, where a code is a way to prove an address, unless the settings let every browser open it.
 
 use latchkey_base::kinds::{ClientId, IdentificationId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::strategy::Strategy;
 
-use super::contacts::proven;
-use crate::cx::{Act, Cx};
-use crate::flows::verify::{Verified, outdated};
-use crate::frontend::visitor::Visitor;
-use crate::resources::challenges::model::State;
-use crate::resources::challenges::rules::{attempt_link, is_link};
-use crate::resources::identifications::handlers::{claimed, explain};
-use crate::resources::sessions::store as sessions;
-use crate::resources::users::change::Target;
-use crate::resources::users::model::{Kind, User};
+use super::contacts::{asked, proven};
+use crate::door::visitor::Visitor;
+use crate::flows::verify::{CLIENT_MISMATCH, Verified, outdated};
+use crate::people::challenges::model::State;
+use crate::people::challenges::rules::{attempt_link, code_for_link, is_link};
+use crate::people::identifications::handlers::{claimed, explain};
+use crate::people::users::change::UserTarget;
+use crate::people::users::model::{ContactKind, User};
+use crate::people::users::store as users;
+use crate::presence::sessions::store as sessions;
 
 /// Takes the token of a link, which begins with the id of the address. A token that nobody was sent is an error,
 /// because nobody knows where to send the browser.
@@ -27,12 +29,12 @@ pub async fn link_verified(
 ) -> Result<Verified> {
     let opening = Opening {
         act: visitor.act(cx),
-        client: visitor.client.as_ref().map(|client| client.id.clone()),
+        client: visitor.client_id(),
         id,
         token: Secret::new(token.to_owned()),
     };
     let opened = cx.write(move |tx| Box::pin(opening.open(tx)));
-    opened.await.map_err(|error| explain(error, claimed(Kind::Email)))
+    opened.await.map_err(|error| explain(error, claimed(ContactKind::Email)))
 }
 
 /// A link that is being opened.
@@ -46,19 +48,26 @@ struct Opening {
 
 impl Opening {
     async fn open(self, tx: &mut Tx) -> Result<Verified> {
-        let (act, target) = (&self.act, Target::Identification(Kind::Email, self.id.clone()));
+        let (act, target) = (&self.act, UserTarget::Identification(ContactKind::Email, self.id.clone()));
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
         let user = target.lock(tx, act).await.map_err(|_| invalid())?;
         let contact = user.email_addresses.find(&self.id).ok_or_else(invalid)?;
         // Guesses are not counted: the secret is too long for them, and the id is no secret.
-        let asked = contact.challenge.clone().filter(|asked| is_link(asked, self.token.expose()));
-        let Some(challenge) = asked else { return outdated(&contact.links, self.token.expose()) };
+        let sent = contact.challenge.clone().filter(|sent| is_link(sent, self.token.expose()));
+        let Some(challenge) = sent else { return outdated(&contact.links, self.token.expose()) };
         let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
         let status = match challenge.state(act.now) {
-            State::Unverified if !self.is_own_browser(tx, &user).await? => "client_mismatch",
+            State::Unverified if !self.is_own_browser(tx, &user).await? => {
+                if !act.settings.attributes.email_address.is_verified_by(Strategy::EmailCode) {
+                    return Ok(Verified::told(redirect_url, CLIENT_MISMATCH));
+                }
+                let (challenge, code) = code_for_link(act, challenge)?;
+                users::save(tx, &user, &asked(user.clone(), ContactKind::Email, &self.id, challenge)).await?;
+                return Ok(Verified { code: Some(code), ..Verified::told(redirect_url, CLIENT_MISMATCH) });
+            }
             State::Unverified => {
-                let met = attempt_link(challenge, self.token.expose(), act.now).challenge;
-                proven(tx, &self.act, user, Kind::Email, &self.id, met).await?;
+                let proven_challenge = attempt_link(challenge, self.token.expose(), act.now).challenge;
+                proven(tx, &self.act, user, ContactKind::Email, &self.id, proven_challenge).await?;
                 "verified"
             }
             // A second click finds what the first one has done, and does nothing.
@@ -66,7 +75,7 @@ impl Opening {
             State::Expired => "expired",
             State::Failed => "failed",
         };
-        Ok(Verified { redirect_url, status, session: None })
+        Ok(Verified::told(redirect_url, status))
     }
 
     /// Where links must be opened in the browser that asked for them, that is one the user is signed in on:
@@ -77,7 +86,7 @@ impl Opening {
             return Ok(true);
         }
         let Some(client) = &self.client else { return Ok(false) };
-        let live = sessions::live_of_client(tx, &act.instance, client, act.now).await?;
-        Ok(live.iter().any(|(_, signed_in)| signed_in.id == user.id))
+        let live = sessions::live_of_client(tx, &act.instance, client, &act.settings, act.now).await?;
+        Ok(live.iter().any(|present| present.user.id == user.id))
     }
 }

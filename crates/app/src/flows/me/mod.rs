@@ -21,21 +21,25 @@ pub mod view;
 
 use axum::response::Response;
 use latchkey_base::Result;
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::wire::DeletedView;
 use latchkey_web::api::Api;
 
-use crate::AppState;
-use crate::cx::Cx;
-use crate::frontend::client::lens;
-use crate::frontend::person::Person;
-use crate::frontend::reply::Envelope;
-use crate::resources::users::change::Target;
-use crate::resources::users::model::User;
-use crate::resources::users::view::{self as users, DeletedView, FrontendUserView};
+use crate::door::client::{self, view_context};
+use crate::door::person::Person;
+use crate::door::reply::Envelope;
+use crate::organizations::memberships::view::FrontendMembershipView;
+use crate::people::users::change::{UserTarget, with_secrets};
+use crate::people::users::credentials::Credentials;
+use crate::people::users::model::User;
+use crate::people::users::view as users;
+use crate::people::users::view::FrontendUserView;
 
-type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a>>;
+type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a, FrontendMembershipView<'a>>>;
 type DeletedAnswer<'a> = Envelope<'a, DeletedView>;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     profile::routes(api);
     emails::routes(api);
@@ -47,16 +51,38 @@ pub fn routes(api: &mut Api<AppState>) {
     sessions::routes(api);
 }
 
+/// Changes the account of somebody who has proven lately who they are, by a rule that also says what to tell.
+async fn change<R, T>(cx: &Cx, person: &Person, rule: R) -> Result<T>
+where
+    R: FnOnce(User, Credentials, &Settings) -> Result<(User, Credentials, T)> + Send + 'static,
+    T: Send + 'static,
+{
+    person.check_reverified(cx.now)?;
+    let (act, target) = (person.visitor.act(cx), target(person));
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            with_secrets(tx, &act, &target, |user, held| rule(user, held, &act.settings)).await
+        })
+    });
+    Ok(written.await?.1)
+}
+
 /// The person whose account is changed.
-fn target(person: &Person) -> Target {
-    Target::User(person.user.id.clone())
+fn target(person: &Person) -> UserTarget {
+    UserTarget::User(person.user.id.clone())
 }
 
 /// Answers with the user as they are now.
 async fn show(cx: &Cx, person: &Person, outcome: Result<User>) -> Response {
     let visitor = &person.visitor;
-    match outcome {
-        Ok(user) => cx.answer(visitor, Ok(users::frontend(&user, lens(&visitor.site, cx.now)))).await,
-        Err(error) => cx.answer::<()>(visitor, Err(error)).await,
+    match (client::load(cx, visitor).await, outcome) {
+        (Ok(shown), Ok(user)) => {
+            let context = view_context(&visitor.site, cx.now);
+            let memberships = client::memberships(shown.as_ref());
+            let view = users::frontend(&user, memberships.of(&user, context), context);
+            visitor.answer_with(cx, shown.as_ref(), Ok(view)).await
+        }
+        (Ok(shown), Err(error)) => visitor.answer_with::<()>(cx, shown.as_ref(), Err(error)).await,
+        (Err(error), _) => visitor.refuse(cx, error).await,
     }
 }

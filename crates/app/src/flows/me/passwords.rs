@@ -8,40 +8,41 @@ use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::slow::WorkOwner;
+use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::{UserAnswer, rules, settle, show};
-use crate::AppState;
-use crate::cx::{Act, Cx};
+use crate::door::person::Person;
 use crate::flows::factors::evidence::{Evidence, Shown, examine};
 use crate::flows::factors::proof::prove;
 use crate::flows::sign_in::password::{self, is_current};
-use crate::frontend::person::Person;
-use crate::resources::messages::notices;
-use crate::resources::sessions::closing::Clients;
-use crate::resources::sessions::ending::end_all_of_user;
-use crate::resources::sessions::model::{Status, Task};
-use crate::resources::users::change::{Target, with_secrets};
-use crate::resources::users::credentials::{Change, Credentials};
-use crate::resources::users::factors;
-use crate::resources::users::model::{Strategy, User};
+use crate::people::notices;
+use crate::people::users::change::{UserTarget, with_secrets};
+use crate::people::users::credentials::{Credentials, CredentialsChange};
+use crate::people::users::factors;
+use crate::people::users::model::User;
+use crate::presence::sessions::closing::Clients;
+use crate::presence::sessions::ending::end_all_of_user;
+use crate::presence::sessions::model::{SessionStatus, Task};
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
     api.post("/v1/me/change_password", "changePassword", change)
         .summary("Change the password of the current user")
-        .form::<ChangePassword>()
         .returns::<UserAnswer<'_>>()
-        .errors(&[403]);
+        .errors(&[403])
+        .limited(limits::GUESSES);
     api.post("/v1/me/remove_password", "removePassword", remove)
         .summary("Remove the password of the current user")
-        .form::<RemovePassword>()
         .returns::<UserAnswer<'_>>()
-        .errors(&[403]);
+        .errors(&[403])
+        .limited(limits::GUESSES);
 }
 
 /// Body of `changePassword`.
@@ -71,7 +72,7 @@ async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User
     let evidence = authority(cx, person, input.current_password).await?;
     // A wrong password is only counted; nothing is told about the new one.
     let new = match fails(&evidence) {
-        true => Change::default(),
+        true => CredentialsChange::default(),
         false => hashed(cx, person, input.new_password).await?,
     };
     let others = input.sign_out_of_other_sessions == Some(true);
@@ -109,7 +110,8 @@ async fn authority(cx: &Cx, person: &Person, current: Option<Secret>) -> Result<
     match current.filter(|_| has_password) {
         Some(password) => {
             let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password) };
-            Ok(Some(examine(cx, Some(&person.user), shown).await?))
+            let owner = WorkOwner::user(&person.user.instance, &person.user.id);
+            Ok(Some(examine(cx, &owner, Some(&person.user), shown).await?))
         }
         None if signed_in_for_it => Ok(None),
         // Where nothing is ever proven anew, the password is the only proof there is.
@@ -125,7 +127,7 @@ fn fails(evidence: &Option<Evidence>) -> bool {
 }
 
 /// The new password, checked and hashed.
-async fn hashed(cx: &Cx, person: &Person, password: Secret) -> Result<Change> {
+async fn hashed(cx: &Cx, person: &Person, password: Secret) -> Result<CredentialsChange> {
     if is_current(cx, &person.user, &password).await? {
         return Err(Error::param(Code::FormNewPasswordMatchesCurrent, "new_password"));
     }
@@ -170,7 +172,7 @@ where
         Some(_) => Clients::lock_of_users(tx, act, &[&order.user], None).await?,
         None => Clients::default(),
     };
-    let target = Target::User(order.user);
+    let target = UserTarget::User(order.user);
     if let Some(evidence) = order.evidence {
         let user = target.lock(tx, act).await?;
         let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
@@ -178,18 +180,18 @@ where
             return Ok(Err(about_current(refusal)));
         }
     }
-    let told = |user: User, held| {
+    let rule = |user: User, held| {
         let had_password = user.password.is_some();
         rule(user, held, act).map(|(user, held)| (user, held, had_password))
     };
-    let (user, had_password) = with_secrets(tx, act, &target, told).await?;
+    let (user, had_password) = with_secrets(tx, act, &target, rule).await?;
     match (had_password, user.password.is_some()) {
         (true, true) => notices::password_changed(tx, act, &user).await?,
         (true, false) => notices::password_removed(tx, act, &user).await?,
         (false, _) => (),
     }
     if let Some(keep) = &order.keep {
-        end_all_of_user(tx, act, &mut clients, &user.id, Some(keep), Status::Revoked).await?;
+        end_all_of_user(tx, act, &mut clients, &user.id, Some(keep), SessionStatus::Revoked).await?;
     }
     settle::settle(tx, act, &user).await?;
     Ok(Ok(user))

@@ -4,6 +4,9 @@ use axum::response::Response;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::wire::deleted;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::version::Version;
@@ -12,24 +15,22 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{DeletedAnswer, UserAnswer, rules, show, target};
-use crate::AppState;
-use crate::cx::{Act, Cx};
-use crate::frontend::person::Person;
-use crate::resources::users::change::{self, change};
-use crate::resources::users::credentials::Change;
-use crate::resources::users::input::{Metadata, UpdateUser};
-use crate::resources::users::metadata::{self, Mode};
-use crate::resources::users::model::User;
-use crate::resources::users::update;
-use crate::resources::users::view::deleted;
+use crate::door::person::Person;
+use crate::flows::accounts::{sessions, update};
+use crate::people::users::change::change;
+use crate::people::users::credentials::CredentialsChange;
+use crate::people::users::input::{Metadata, UpdateUser};
+use crate::people::users::metadata::{self, Mode};
+use crate::people::users::model::User;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
-    api.get("/v1/me", "getUser", get).summary("Get the current user").returns::<UserAnswer<'_>>();
+    api.get("/v1/me", "getUser", get)
+        .summary("Get the current user")
+        .returns::<UserAnswer<'_>>()
+        .only_reads();
     api.patch("/v1/me", "patchUser", update_me)
         .summary("Update the current user")
-        .form::<UpdateMe>()
         .returns::<UserAnswer<'_>>()
         .errors(&[403]);
     api.delete("/v1/me", "deleteUser", delete)
@@ -38,7 +39,6 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403]);
     api.patch("/v1/me/metadata", "patchUserMetadata", merge_metadata)
         .summary("Merge metadata of the current user")
-        .form::<UpdateMetadata>()
         .returns::<UserAnswer<'_>>();
 }
 
@@ -95,7 +95,7 @@ async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
             // Nothing of this ends sessions, whose clients would have to be locked before.
             let before = target.lock(tx, &act).await?;
             rules::check_update(&before, &input, &act.settings)?;
-            update::write(tx, act, id, input, metadata, Change::default()).await
+            update::write(tx, act, id, input, metadata, CredentialsChange::default()).await
         })
     });
     match written.await {
@@ -136,7 +136,7 @@ async fn merge_metadata(cx: Cx, person: Person, Form(input): Form<UpdateMetadata
 async fn delete(cx: Cx, person: Person) -> Response {
     let outcome = delete_me(&cx, &person).await;
     let gone = deleted("user", &person.user.id);
-    cx.answer(&person.visitor, outcome.map(|()| gone)).await
+    person.visitor.answer(&cx, outcome.map(|()| gone)).await
 }
 
 async fn delete_me(cx: &Cx, person: &Person) -> Result<()> {
@@ -145,5 +145,5 @@ async fn delete_me(cx: &Cx, person: &Person) -> Result<()> {
     }
     person.check_reverified(cx.now)?;
     let (act, id) = (person.visitor.act(cx), person.user.id.clone());
-    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, id).await })).await
+    cx.write(move |tx| Box::pin(async move { sessions::delete(tx, &act, id).await })).await
 }

@@ -3,29 +3,29 @@
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_kernel::limits::UNVERIFIED_IDENTIFICATIONS;
+use latchkey_kernel::settings::{Attribute, Settings};
 
-use crate::limits::UNVERIFIED_IDENTIFICATIONS;
-use crate::resources::factors::rules::first as first_factors;
-use crate::resources::identifications::rules as identifications;
-use crate::resources::identifications::rules::attribute;
-use crate::resources::sessions::rules::is_second_factor_required;
-use crate::resources::users::credentials::Credentials;
-use crate::resources::users::factors;
-use crate::resources::users::input::UpdateUser;
-use crate::resources::users::model::{Contact, Kind, SecondFactor, User};
-use crate::resources::users::rules::disabled;
-use crate::settings::{Attribute, Settings};
+use crate::people::factors::rules::first as first_factors;
+use crate::people::identifications::rules as identifications;
+use crate::people::identifications::rules::attribute;
+use crate::people::users::credentials::Credentials;
+use crate::people::users::factors;
+use crate::people::users::input::UpdateUser;
+use crate::people::users::model::{Contact, ContactKind, SecondFactor, User};
+use crate::people::users::rules::disabled;
+use crate::presence::sessions::rules::is_second_factor_required;
 
 /// Whether an update changes what somebody signs in with, rather than how they are called.
 pub fn is_sensitive(user: &User, input: &UpdateUser) -> bool {
     let username = user.username.as_ref().map(|username| username.value.as_str());
     let renames = is_other(&input.username, username);
     let primaries = [
-        (&input.primary_email_address_id, Kind::Email),
-        (&input.primary_phone_number_id, Kind::Phone),
-        (&input.primary_web3_wallet_id, Kind::Wallet),
+        (&input.primary_email_address_id, ContactKind::Email),
+        (&input.primary_phone_number_id, ContactKind::Phone),
+        (&input.primary_web3_wallet_id, ContactKind::Wallet),
     ];
-    let moves = |(given, kind): (&Patch<String>, Kind)| {
+    let moves = |(given, kind): (&Patch<String>, ContactKind)| {
         let current = user.contacts(kind).primary.as_ref().map(|id| id.as_str());
         given.clone().value().is_some_and(|id| Some(id.as_str()) != current)
     };
@@ -45,9 +45,9 @@ pub fn check_update(user: &User, input: &UpdateUser, settings: &Settings) -> Res
         check_text(param, attribute, given, current)?;
     }
     let primaries = [
-        (&input.primary_email_address_id, Kind::Email, "primary_email_address_id"),
-        (&input.primary_phone_number_id, Kind::Phone, "primary_phone_number_id"),
-        (&input.primary_web3_wallet_id, Kind::Wallet, "primary_web3_wallet_id"),
+        (&input.primary_email_address_id, ContactKind::Email, "primary_email_address_id"),
+        (&input.primary_phone_number_id, ContactKind::Phone, "primary_phone_number_id"),
+        (&input.primary_web3_wallet_id, ContactKind::Wallet, "primary_web3_wallet_id"),
     ];
     for (given, kind, param) in primaries {
         let current = user.contacts(kind).primary.as_ref().map(|id| id.as_str());
@@ -91,7 +91,7 @@ pub fn may_delete(user: &User, settings: &Settings) -> bool {
 }
 
 /// Refuses another contact to somebody who may not have one more.
-pub fn check_add(user: &User, kind: Kind, settings: &Settings) -> Result<()> {
+pub fn check_add(user: &User, kind: ContactKind, settings: &Settings) -> Result<()> {
     let contacts = &user.contacts(kind).all;
     if attribute(kind, settings).immutable && contacts.iter().any(Contact::is_verified) {
         return Err(Error::param(Code::ImmutableAttribute, kind.name()));
@@ -106,7 +106,7 @@ pub fn check_add(user: &User, kind: Kind, settings: &Settings) -> Result<()> {
 pub fn remove(
     user: User,
     held: Credentials,
-    kind: Kind,
+    kind: ContactKind,
     id: &IdentificationId,
     settings: &Settings,
 ) -> Result<(User, Credentials)> {
@@ -131,8 +131,9 @@ pub fn remove(
 
 /// Whether anything is left that says who somebody is; what is not proven does not count.
 fn has_identifier(user: &User) -> bool {
-    let mut contacts =
-        [Kind::Email, Kind::Phone, Kind::Wallet].into_iter().flat_map(|kind| &user.contacts(kind).all);
+    let mut contacts = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]
+        .into_iter()
+        .flat_map(|kind| &user.contacts(kind).all);
     user.username.is_some()
         || !user.passkeys.is_empty()
         || !user.external_accounts.is_empty()
@@ -141,17 +142,18 @@ fn has_identifier(user: &User) -> bool {
 
 /// What somebody wants of a number as second factor.
 #[derive(Clone, Copy, Default)]
-pub struct PhoneWishes {
+pub struct PhoneFactorChanges {
     /// Use codes sent to it.
     pub reserved: Option<bool>,
     /// Ask for it first.
     pub default: Option<bool>,
 }
 
-/// Whether a wish makes a second factor come or go; which one is asked first is a matter of taste.
-pub fn changes_factors(phone: &Contact, wishes: PhoneWishes) -> bool {
+/// Whether the changes add or remove a second factor. Making another number the default does neither.
+pub fn changes_factors(phone: &Contact, changes: PhoneFactorChanges) -> bool {
     let is_factor = phone.is_second_factor();
-    wishes.reserved.is_some_and(|wanted| wanted != is_factor) || (wishes.default == Some(true) && !is_factor)
+    changes.reserved.is_some_and(|wanted| wanted != is_factor)
+        || (changes.default == Some(true) && !is_factor)
 }
 
 /// Refuses a number that is wanted as second factor where numbers are none.
@@ -167,25 +169,26 @@ pub fn update_phone(
     user: User,
     held: Credentials,
     id: &IdentificationId,
-    wishes: PhoneWishes,
+    changes: PhoneFactorChanges,
     settings: &Settings,
     now: Time,
 ) -> Result<(User, Credentials)> {
-    check_factor(wishes.reserved == Some(true) || wishes.default == Some(true), settings)?;
-    let second_factor = wishes.reserved.or(wishes.default.filter(|wanted| *wanted));
+    check_factor(changes.reserved == Some(true) || changes.default == Some(true), settings)?;
+    let second_factor = changes.reserved.or(changes.default.filter(|wanted| *wanted));
     let unverified = Code::IdentificationUpdateSecondFactorUnverified;
-    let wanted = identifications::Wishes { second_factor, ..identifications::Wishes::default() };
-    let mut after = identifications::update(user.clone(), Kind::Phone, id, wanted, now, unverified)?;
+    let wanted =
+        identifications::ContactChanges { second_factor, ..identifications::ContactChanges::default() };
+    let mut after = identifications::update(user.clone(), ContactKind::Phone, id, wanted, now, unverified)?;
     let is_default = |phone: &Contact| phone.second_factor == SecondFactor::Default;
     let current = after.phone_numbers.find(id).is_some_and(is_default);
-    match wishes.default {
+    match changes.default {
         Some(false) if current => {
             return Err(Error::param(
                 Code::FormDisableDefaultSecondFactorNotAllowed,
                 "default_second_factor",
             ));
         }
-        Some(true) if wishes.reserved != Some(false) && !current => {
+        Some(true) if changes.reserved != Some(false) && !current => {
             for phone in
                 after.phone_numbers.all.iter_mut().filter(|phone| is_default(phone) || phone.id == *id)
             {
@@ -237,20 +240,21 @@ fn settled(
     }
 }
 
-/// Gives backup codes to somebody who just got their first second factor, if the instance uses them.
+/// Gives backup codes, if there are any to give, to somebody who has a second factor and no codes yet, if the instance
+/// uses them.
 pub fn with_first_codes(
     user: User,
     held: Credentials,
-    codes: Vec<String>,
+    codes: Option<Vec<String>>,
     settings: &Settings,
 ) -> (User, Credentials, Option<Vec<String>>) {
     let is_due = user.has_second_factor() && held.backup_codes.is_empty();
-    match is_due && settings.attributes.backup_code.is_second_factor() {
-        true => {
+    match codes.filter(|_| is_due && settings.attributes.backup_code.is_second_factor()) {
+        Some(codes) => {
             let (user, held) = with_codes(user, held, codes.clone());
             (user, held, Some(codes))
         }
-        false => (user, held, None),
+        None => (user, held, None),
     }
 }
 
@@ -332,10 +336,10 @@ mod tests {
     #[test]
     fn what_is_not_proven_does_not_count_as_identifier() {
         let settings = Settings::default();
-        let removed = remove(user(), Credentials::default(), Kind::Phone, &id(FIRST), &settings);
+        let removed = remove(user(), Credentials::default(), ContactKind::Phone, &id(FIRST), &settings);
         assert_eq!(code(removed), Some(Code::IdentificationDeletionFailed));
         let (left, _) =
-            remove(user(), Credentials::default(), Kind::Phone, &id(SECOND), &settings).ok().unwrap();
+            remove(user(), Credentials::default(), ContactKind::Phone, &id(SECOND), &settings).ok().unwrap();
         assert_eq!(left.phone_numbers.all.len(), 1);
     }
 
@@ -343,22 +347,23 @@ mod tests {
     fn backup_codes_go_with_the_last_second_factor() {
         let settings = Settings::default();
         let held = Credentials { backup_codes: vec!["abcdefgh".into()], ..Credentials::default() };
-        let wishes = |wanted| PhoneWishes { reserved: Some(wanted), default: None };
-        let (user, held) = update_phone(user(), held, &id(FIRST), wishes(true), &settings, NOW).ok().unwrap();
+        let changes = |wanted| PhoneFactorChanges { reserved: Some(wanted), default: None };
+        let (user, held) =
+            update_phone(user(), held, &id(FIRST), changes(true), &settings, NOW).ok().unwrap();
         assert!(user.has_second_factor() && !held.backup_codes.is_empty());
         let mut required = Settings::default();
         required.sign_in.second_factor_required = true;
-        let kept = update_phone(user.clone(), held.clone(), &id(FIRST), wishes(false), &required, NOW);
+        let kept = update_phone(user.clone(), held.clone(), &id(FIRST), changes(false), &required, NOW);
         assert_eq!(code(kept), Some(Code::SecondFactorDeletionNotAllowed));
-        let (user, held) = update_phone(user, held, &id(FIRST), wishes(false), &settings, NOW).ok().unwrap();
+        let (user, held) = update_phone(user, held, &id(FIRST), changes(false), &settings, NOW).ok().unwrap();
         assert!(!user.has_second_factor() && held.backup_codes.is_empty());
     }
 
     #[test]
     fn an_unproven_number_is_no_second_factor() {
-        let wishes = PhoneWishes { reserved: None, default: Some(true) };
+        let changes = PhoneFactorChanges { reserved: None, default: Some(true) };
         let settings = Settings::default();
-        let refused = update_phone(user(), Credentials::default(), &id(SECOND), wishes, &settings, NOW);
+        let refused = update_phone(user(), Credentials::default(), &id(SECOND), changes, &settings, NOW);
         assert_eq!(code(refused), Some(Code::IdentificationUpdateSecondFactorUnverified));
     }
 
@@ -366,11 +371,12 @@ mod tests {
     fn first_codes_are_made_once() {
         let settings = Settings::default();
         let fresh = vec!["abcdefgh".to_owned()];
-        let none = with_first_codes(user(), Credentials::default(), fresh.clone(), &settings);
+        let none = with_first_codes(user(), Credentials::default(), Some(fresh.clone()), &settings);
         assert_eq!(none.2, None);
         let user = User { totp_enabled: true, ..user() };
-        let (user, held, codes) = with_first_codes(user, Credentials::default(), fresh.clone(), &settings);
+        let (user, held, codes) =
+            with_first_codes(user, Credentials::default(), Some(fresh.clone()), &settings);
         assert_eq!((user.backup_code_enabled, codes), (true, Some(fresh.clone())));
-        assert_eq!(with_first_codes(user, held, fresh, &settings).2, None);
+        assert_eq!(with_first_codes(user, held, Some(fresh), &settings).2, None);
     }
 }

@@ -4,67 +4,79 @@ use axum::response::Response;
 use latchkey_base::kinds::SessionId;
 use latchkey_base::page::Paging;
 use latchkey_base::{Error, Result};
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::Cx;
 use latchkey_web::api::Api;
 use latchkey_web::input::Path;
 use latchkey_web::reply::Failure;
 
-use crate::AppState;
-use crate::cx::Cx;
-use crate::frontend::client::lens;
-use crate::frontend::person::Person;
-use crate::frontend::reply::Envelope;
-use crate::resources::sessions::closing::Clients;
-use crate::resources::sessions::ending;
-use crate::resources::sessions::model::{Session, Status};
-use crate::resources::sessions::store::{self, Filters};
-use crate::resources::sessions::view::{self, ActiveSessionView, FrontendSessionView};
+use crate::door::client::{self, view_context};
+use crate::door::person::Person;
+use crate::door::reply::Envelope;
+use crate::presence::sessions::closing::Clients;
+use crate::presence::sessions::ending;
+use crate::presence::sessions::model::{Session, SessionStatus};
+use crate::presence::sessions::own_memberships::OwnMemberships;
+use crate::presence::sessions::store::{self, SessionFilters};
+use crate::presence::sessions::view::{self, ActiveSessionView, FrontendSessionView};
 
 /// Sessions shown at most; more are not looked through by hand.
 const SHOWN: i64 = 100;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
     api.get("/v1/me/sessions", "getUsersSessions", list)
         .summary("List the sessions of the current user")
-        .returns::<Vec<FrontendSessionView<'_>>>();
+        .returns::<Vec<FrontendSessionView<'_>>>()
+        .only_reads();
     api.get("/v1/me/sessions/active", "getSessions", active)
         .summary("List where the current user is signed in")
-        .returns::<Vec<ActiveSessionView<'_>>>();
+        .returns::<Vec<ActiveSessionView<'_>>>()
+        .only_reads();
     api.post("/v1/me/sessions/{session_id}/revoke", "revokeSession", revoke)
         .summary("Sign out of a session of the current user")
         .returns::<Envelope<'_, FrontendSessionView<'_>>>()
         .errors(&[403]);
 }
 
+/// The memberships of the user are left out: a hundred sessions would each repeat a hundred of them.
 async fn list(cx: Cx, person: Person) -> Result<Response, Failure> {
     let sessions = of(&cx, &person, None).await?;
-    let lens = lens(&person.visitor.site, cx.now);
-    let views: Vec<_> =
-        sessions.iter().map(|session| view::frontend(session, &person.user, None, lens)).collect();
-    cx.bare(&views)
+    let context = view_context(&person.visitor.site, cx.now);
+    let memberships = OwnMemberships::default();
+    let views: Vec<_> = sessions
+        .iter()
+        .map(|session| view::frontend(session, &person.user, None, &memberships, context))
+        .collect();
+    cx.reply_unversioned(&views)
 }
 
 async fn active(cx: Cx, person: Person) -> Result<Response, Failure> {
-    let mut sessions = of(&cx, &person, Some(Status::Active)).await?;
-    sessions.extend(of(&cx, &person, Some(Status::Pending)).await?);
-    cx.bare(&sessions.iter().map(|session| view::active(session, cx.now)).collect::<Vec<_>>())
+    let mut sessions = of(&cx, &person, Some(SessionStatus::Active)).await?;
+    sessions.extend(of(&cx, &person, Some(SessionStatus::Pending)).await?);
+    cx.reply_unversioned(&sessions.iter().map(|session| view::active(session, cx.now)).collect::<Vec<_>>())
 }
 
-async fn of(cx: &Cx, person: &Person, status: Option<Status>) -> Result<Vec<Session>> {
-    let filters = Filters { user: Some(person.user.id.to_string()), status, ..Filters::default() };
+async fn of(cx: &Cx, person: &Person, status: Option<SessionStatus>) -> Result<Vec<Session>> {
+    let filters =
+        SessionFilters { user: Some(person.user.id.to_string()), status, ..SessionFilters::default() };
     let paging = Paging { limit: SHOWN, offset: 0 };
-    store::list(&mut cx.app.db.read().await?, &person.visitor.site.instance, filters, paging, cx.now).await
+    let site = &person.visitor.site;
+    let mut tx = cx.app.db.read().await?;
+    store::list(&mut tx, &site.instance, filters, &site.settings, paging, cx.now).await
 }
 
 async fn revoke(cx: Cx, person: Person, Path(id): Path<SessionId>) -> Response {
-    match revoked(&cx, &person, id).await {
-        Ok(session) => {
-            let lens = lens(&person.visitor.site, cx.now);
-            let view = view::frontend(&session, &person.user, None, lens);
-            cx.answer(&person.visitor, Ok(view)).await
+    let (outcome, visitor) = (revoked(&cx, &person, id).await, &person.visitor);
+    match (client::load(&cx, visitor).await, outcome) {
+        (Ok(shown), Ok(session)) => {
+            let context = view_context(&visitor.site, cx.now);
+            let memberships = client::memberships(shown.as_ref());
+            let view = view::frontend(&session, &person.user, None, memberships, context);
+            visitor.answer_with(&cx, shown.as_ref(), Ok(view)).await
         }
-        Err(error) => cx.answer::<()>(&person.visitor, Err(error)).await,
+        (Ok(shown), Err(error)) => visitor.answer_with::<()>(&cx, shown.as_ref(), Err(error)).await,
+        (Err(error), _) => visitor.refuse(&cx, error).await,
     }
 }
 
@@ -78,10 +90,11 @@ async fn revoked(cx: &Cx, person: &Person, id: SessionId) -> Result<Session> {
         Box::pin(async move {
             let unknown = || Error::not_found("session", &id);
             let is_mine = |session: &Session| session.user == user;
-            let found = store::find(tx, &act.instance, &id).await?.filter(is_mine).ok_or_else(unknown)?;
+            let found = store::find(tx, &act.instance, &id, &act.settings).await?;
+            let found = found.filter(is_mine).ok_or_else(unknown)?;
             let mut clients = Clients::lock(tx, &act, &[&found.client]).await?;
-            let session = store::lock(tx, &act.instance, &id).await?.ok_or_else(unknown)?;
-            ending::end(tx, &act, &mut clients, session, Status::Revoked).await
+            let session = store::lock(tx, &act.instance, &id, &act.settings).await?.ok_or_else(unknown)?;
+            ending::end(tx, &act, &mut clients, session, SessionStatus::Revoked).await
         })
     });
     written.await

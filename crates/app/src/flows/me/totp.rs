@@ -1,32 +1,31 @@
 //! Authenticator apps: a secret is shared, and the first right code shows that it arrived.
 
 use axum::response::Response;
-use latchkey_base::rng;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
 use latchkey_jose::totp::{base32_encode, verify_totp};
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::wire::deleted;
+use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::view::{self, TotpView};
-use super::{DeletedAnswer, backup_codes, rules, settle, target};
-use crate::AppState;
-use crate::cx::{Act, Cx};
-use crate::frontend::person::Person;
-use crate::frontend::redirects::escape;
-use crate::frontend::reply::Envelope;
-use crate::resources::users::change::{Target, with_secrets};
-use crate::resources::users::credentials::{self, Credentials};
-use crate::resources::users::model::User;
-use crate::resources::users::view::deleted;
+use super::{DeletedAnswer, backup_codes, change, rules, settle, target};
+use crate::door::person::Person;
+use crate::door::redirects::escape;
+use crate::door::reply::Envelope;
+use crate::people::users::change::UserTarget;
+use crate::people::users::credentials::{self, Credentials};
+use crate::people::users::model::User;
 
 /// 160 bits, as RFC 4226, section 4, recommends.
 const SECRET_BYTES: usize = 20;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("TOTP");
     api.post("/v1/me/totp", "postTOTP", create)
@@ -35,9 +34,9 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403]);
     api.post("/v1/me/totp/attempt_verification", "verifyTOTP", attempt)
         .summary("Finish setting up an authenticator app with a code from it")
-        .form::<AttemptTotp>()
         .returns::<Envelope<'_, TotpView>>()
-        .errors(&[403, 404]);
+        .errors(&[403, 404])
+        .limited(limits::GUESSES);
     api.delete("/v1/me/totp", "deleteTOTP", delete)
         .summary("Remove the authenticator app")
         .returns::<DeletedAnswer<'_>>()
@@ -57,7 +56,7 @@ async fn create(cx: Cx, person: Person) -> Response {
         let uri = uri(person.visitor.site.settings.display.name(), &person.user, &text);
         view::pending_totp(&person.user.id, text, uri, cx.now)
     });
-    cx.answer(&person.visitor, outcome).await
+    person.visitor.answer(&cx, outcome).await
 }
 
 async fn begin(cx: &Cx, person: &Person) -> Result<Vec<u8>> {
@@ -71,7 +70,7 @@ async fn begin(cx: &Cx, person: &Person) -> Result<Vec<u8>> {
 }
 
 /// Nothing about the user changes yet, so nothing is told.
-async fn keep_pending(tx: &mut Tx, act: &Act, target: &Target, secret: Vec<u8>) -> Result<()> {
+async fn keep_pending(tx: &mut Tx, act: &Act, target: &UserTarget, secret: Vec<u8>) -> Result<()> {
     let user = target.lock(tx, act).await?;
     if user.totp_enabled {
         return Err(Error::new(Code::TotpAlreadyEnabled));
@@ -87,7 +86,7 @@ async fn keep_pending(tx: &mut Tx, act: &Act, target: &Target, secret: Vec<u8>) 
 async fn attempt(cx: Cx, person: Person, Form(input): Form<AttemptTotp>) -> Response {
     let outcome = finish(&cx, &person, input.code).await;
     let view = |codes| view::totp(&person.user.id, codes, cx.now);
-    cx.answer(&person.visitor, outcome.map(view)).await
+    person.visitor.answer(&cx, outcome.map(view)).await
 }
 
 async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<String>>> {
@@ -98,14 +97,10 @@ async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<Str
         Box::pin(async move {
             let now = act.now.seconds();
             let rule = |user: User, held: Credentials| {
-                let had_any = user.has_second_factor();
                 let (user, held) = enrolled(user, held, &code, now)?;
-                let (user, held, codes) = rules::with_first_codes(user, held, fresh, &act.settings);
-                Ok((user, held, (had_any, codes)))
+                Ok(rules::with_first_codes(user, held, Some(fresh), &act.settings))
             };
-            let (user, (had_any, codes)) = with_secrets(tx, &act, &target, rule).await?;
-            settle::settle(tx, &act, &user).await?;
-            settle::tell_of_first_factor(tx, &act, had_any, &user).await?;
+            let (_, codes) = settle::change_factors(tx, &act, &target, rule).await?;
             // The code was as good a proof as any later one, and cannot be given again.
             settle::second_factor_proven(tx, &act, &session).await?;
             Ok(codes)
@@ -131,23 +126,15 @@ fn enrolled(user: User, held: Credentials, code: &Secret, unix_seconds: i64) -> 
 async fn delete(cx: Cx, person: Person) -> Response {
     let outcome = remove(&cx, &person).await;
     let gone = deleted("totp", &view::totp_id(&person.user.id));
-    cx.answer(&person.visitor, outcome.map(|()| gone)).await
+    person.visitor.answer(&cx, outcome.map(|()| gone)).await
 }
 
 async fn remove(cx: &Cx, person: &Person) -> Result<()> {
-    person.check_reverified(cx.now)?;
-    let (act, target) = (person.visitor.act(cx), target(person));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let rule = |user: User, held: Credentials| {
-                let (user, held) = rules::without_totp(user, held, &act.settings)?;
-                Ok((user, held, ()))
-            };
-            with_secrets(tx, &act, &target, rule).await
-        })
-    });
-    written.await?;
-    Ok(())
+    let rule = |user, held, settings: &Settings| {
+        let (user, held) = rules::without_totp(user, held, settings)?;
+        Ok((user, held, ()))
+    };
+    change(cx, person, rule).await
 }
 
 fn check_enabled(person: &Person) -> Result<()> {

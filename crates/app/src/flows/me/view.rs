@@ -1,5 +1,4 @@
 //! How second factors and pictures look to their owner.
-#![expect(missing_docs, reason = "wire fields, documented by the published description")]
 
 use latchkey_base::Time;
 use latchkey_base::kinds::UserId;

@@ -1,14 +1,15 @@
 //! Decisions about proving anew. Pure: values in, values or refusals out.
 
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_kernel::limits::ATTEMPT_MS;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 
-use crate::limits::ATTEMPT_MS;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::factors::model::Factor;
-use crate::resources::factors::rules as factors;
-use crate::resources::sessions::model::{Level, Reverification, ReverificationStatus, Session};
-use crate::resources::users::model::{Strategy, User};
-use crate::settings::Settings;
+use crate::people::challenges::model::Challenge;
+use crate::people::factors::model::Factor;
+use crate::people::factors::rules as factors;
+use crate::people::users::model::User;
+use crate::presence::sessions::model::{Level, Reverification, ReverificationStatus, Session};
 
 /// The first factors that prove anew who it is. Links would have to be followed in a browser that may be
 /// another, and a reset proves an address, not a password.
@@ -50,7 +51,7 @@ pub fn last_sent<'a>(under_way: &'a Reverification, factor: &Factor, now: Time) 
     under_way.sent.iter().find(|last| {
         last.strategy == factor.strategy
             && last.target.as_deref() == target
-            && now.ms_since(last.sent_at) < ATTEMPT_MS
+            && (0..ATTEMPT_MS).contains(&(now.ms() - last.sent_at.ms()))
     })
 }
 
@@ -102,17 +103,17 @@ mod tests {
 
     #[test]
     fn both_factors_count_only_together() {
-        let first = noted(session(Level::MultiFactor), Challenge::met(Strategy::Password, NOW));
+        let first = noted(session(Level::MultiFactor), Challenge::proven(Strategy::Password, NOW));
         assert_eq!((status(&first), first.first_factor_at), (ReverificationStatus::NeedsSecondFactor, None));
         let later = NOW.plus_ms(1000);
-        let both = noted(first, Challenge::met(Strategy::Totp, later));
+        let both = noted(first, Challenge::proven(Strategy::Totp, later));
         assert_eq!(status(&both), ReverificationStatus::Complete);
         assert_eq!((both.first_factor_at, both.second_factor_at), (Some(NOW), Some(later)));
     }
 
     #[test]
     fn a_failure_moves_nothing() {
-        let tried = noted(session(Level::SecondFactor), Challenge::missed(Strategy::Totp, 1, NOW));
+        let tried = noted(session(Level::SecondFactor), Challenge::failed(Strategy::Totp, 1, NOW));
         assert_eq!((status(&tried), tried.second_factor_at), (ReverificationStatus::NeedsSecondFactor, None));
         assert!(expected(&tried, ReverificationStatus::NeedsFirstFactor).is_err());
         assert!(expected(&tried, ReverificationStatus::NeedsSecondFactor).is_ok());
@@ -120,8 +121,8 @@ mod tests {
 
     #[test]
     fn what_is_complete_takes_no_more() {
-        let done = noted(session(Level::FirstFactor), Challenge::met(Strategy::Password, NOW));
-        let again = noted(done, Challenge::met(Strategy::Password, NOW.plus_ms(1)));
+        let done = noted(session(Level::FirstFactor), Challenge::proven(Strategy::Password, NOW));
+        let again = noted(done, Challenge::proven(Strategy::Password, NOW.plus_ms(1)));
         assert_eq!(again.first_factor_at, Some(NOW));
         for status in [ReverificationStatus::NeedsFirstFactor, ReverificationStatus::NeedsSecondFactor] {
             assert!(expected(&again, status).is_err());

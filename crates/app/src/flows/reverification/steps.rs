@@ -3,33 +3,33 @@
 use latchkey_base::kinds::{ClientId, SessionId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::strategy::Strategy;
 
 use super::rules;
-use crate::cx::Act;
 use crate::flows::factors::evidence::Evidence;
 use crate::flows::factors::proof::prove;
 use crate::flows::factors::rules::choose;
 use crate::flows::factors::sending::{Sending, send};
-use crate::resources::factors::model::Factor;
-use crate::resources::sessions::model::{Level, ReverificationStatus, Session};
-use crate::resources::sessions::store;
-use crate::resources::users::model::{Strategy, User};
-use crate::resources::users::store as users;
+use crate::messaging::messages::model::Asker;
+use crate::people::factors::model::Factor;
+use crate::people::users::model::User;
+use crate::people::users::store as users;
+use crate::presence::sessions::model::{Level, ReverificationStatus, Session};
+use crate::presence::sessions::store;
 
 /// Which session of which client.
 #[derive(Clone)]
-pub struct Place {
-    /// The session.
+pub struct SessionOnClient {
     pub session: SessionId,
     /// The client it must be on.
     pub client: ClientId,
 }
 
 /// What came of a step.
-pub struct Step {
+pub struct ReverificationOutcome {
     /// The session, saved.
     pub session: Session,
-    /// Its user.
     pub user: User,
     /// Why it was refused, although it counts and is saved.
     pub refusal: Option<Error>,
@@ -37,55 +37,58 @@ pub struct Step {
 
 /// Which of the two factors a step is about.
 #[derive(Clone, Copy)]
-pub enum Turn {
-    /// The first.
+pub enum WhichFactor {
     First,
-    /// The second.
     Second,
 }
 
-impl Turn {
+impl WhichFactor {
     fn status(self) -> ReverificationStatus {
         match self {
-            Turn::First => ReverificationStatus::NeedsFirstFactor,
-            Turn::Second => ReverificationStatus::NeedsSecondFactor,
+            WhichFactor::First => ReverificationStatus::NeedsFirstFactor,
+            WhichFactor::Second => ReverificationStatus::NeedsSecondFactor,
         }
     }
 
     fn factors(self, user: &User, act: &Act) -> Vec<Factor> {
         match self {
-            Turn::First => rules::first_factors(user, &act.settings),
-            Turn::Second => rules::second_factors(user, &act.settings),
+            WhichFactor::First => rules::first_factors(user, &act.settings),
+            WhichFactor::Second => rules::second_factors(user, &act.settings),
         }
     }
 
     /// The refusal of a factor the user does not have.
     fn missing(self) -> Code {
         match self {
-            Turn::First => Code::StrategyForUserInvalid,
-            Turn::Second => Code::NoSecondFactors,
+            WhichFactor::First => Code::StrategyForUserInvalid,
+            WhichFactor::Second => Code::NoSecondFactors,
         }
     }
 }
 
 /// Begins.
-pub async fn start(tx: &mut Tx, act: &Act, place: &Place, level: Level) -> Result<Step> {
-    let (session, user) = lock(tx, act, place).await?;
+pub async fn start(
+    tx: &mut Tx,
+    act: &Act,
+    target: &SessionOnClient,
+    level: Level,
+) -> Result<ReverificationOutcome> {
+    let (session, user) = lock(tx, act, target).await?;
     let session = rules::start(session, level, &user, &act.settings);
     store::save(tx, &session).await?;
-    Ok(Step { session, user, refusal: None })
+    Ok(ReverificationOutcome { session, user, refusal: None })
 }
 
 /// Sends the code of a factor.
 pub async fn prepare(
     tx: &mut Tx,
     act: &Act,
-    place: &Place,
-    turn: Turn,
+    target: &SessionOnClient,
+    turn: WhichFactor,
     strategy: Option<Strategy>,
     named: Option<String>,
-) -> Result<Step> {
-    let (session, user) = lock(tx, act, place).await?;
+) -> Result<ReverificationOutcome> {
+    let (session, user) = lock(tx, act, target).await?;
     let under_way = rules::expected(&session, turn.status())?;
     let offered = turn.factors(&user, act);
     let first_sent =
@@ -95,28 +98,35 @@ pub async fn prepare(
         |factor: &Factor| factor.recipient.as_ref().is_some_and(|recipient| recipient.is_default);
     let factor = choose(&offered, strategy, named.as_deref(), is_default, turn.missing())?;
     let previous = rules::last_sent(under_way, factor, act.now);
-    let sending =
-        Sending { factor, user: Some(&user), locale: None, previous, link: None, is_delivered: true };
+    let sending = Sending {
+        factor,
+        asker: Asker::Known,
+        user: Some(&user),
+        locale: None,
+        previous,
+        link: None,
+        is_delivered: true,
+    };
     let challenge = send(tx, act, sending).await?;
     let session = rules::asked(session, challenge, act.now);
     store::save(tx, &session).await?;
-    Ok(Step { session, user, refusal: None })
+    Ok(ReverificationOutcome { session, user, refusal: None })
 }
 
 /// Tries a factor.
 pub async fn attempt(
     tx: &mut Tx,
     act: &Act,
-    place: &Place,
-    turn: Turn,
+    target: &SessionOnClient,
+    turn: WhichFactor,
     strategy: Strategy,
     evidence: Evidence,
-) -> Result<Step> {
-    let (session, user) = lock(tx, act, place).await?;
+) -> Result<ReverificationOutcome> {
+    let (session, user) = lock(tx, act, target).await?;
     let under_way = rules::expected(&session, turn.status())?;
     let challenge = match turn {
-        Turn::First => under_way.first_factor.clone(),
-        Turn::Second => under_way.second_factor.clone(),
+        WhichFactor::First => under_way.first_factor.clone(),
+        WhichFactor::Second => under_way.second_factor.clone(),
     };
     let sent = challenge.as_ref().filter(|sent| sent.strategy == strategy);
     let sent_to = sent.and_then(|sent| sent.identification.as_ref()).map(|id| id.as_str());
@@ -125,15 +135,16 @@ pub async fn attempt(
     let proof = prove(tx, act, user, strategy, challenge.as_ref(), evidence).await?;
     let session = rules::noted(session, proof.challenge);
     store::save(tx, &session).await?;
-    Ok(Step { session, user: proof.user, refusal: proof.refusal })
+    Ok(ReverificationOutcome { session, user: proof.user, refusal: proof.refusal })
 }
 
-async fn lock(tx: &mut Tx, act: &Act, place: &Place) -> Result<(Session, User)> {
-    let unknown = || Error::not_found("session", &place.session);
-    let found = store::find(tx, &act.instance, &place.session).await?.ok_or_else(unknown)?;
+async fn lock(tx: &mut Tx, act: &Act, target: &SessionOnClient) -> Result<(Session, User)> {
+    let unknown = || Error::not_found("session", &target.session);
+    let found = store::find(tx, &act.instance, &target.session, &act.settings).await?;
+    let found = found.ok_or_else(unknown)?;
     let user = users::lock(tx, &act.instance, &found.user).await?.ok_or_else(unknown)?;
-    let session = store::lock(tx, &act.instance, &place.session).await?;
-    let session = session.filter(|session| session.client == place.client).ok_or_else(unknown)?;
+    let session = store::lock(tx, &act.instance, &target.session, &act.settings).await?;
+    let session = session.filter(|session| session.client == target.client).ok_or_else(unknown)?;
     match session.is_live(act.now) {
         true => Ok((session, user)),
         false => Err(Error::new(Code::SignedOut)),

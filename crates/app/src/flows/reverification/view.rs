@@ -1,24 +1,21 @@
 //! How proving anew looks on the wire.
-#![expect(missing_docs, reason = "wire fields, documented by the published description")]
 
+use latchkey_kernel::object;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::rules;
-use crate::resources::challenges::view::{VerificationView, verification};
-use crate::resources::factors::model::Factor;
-use crate::resources::factors::view::{FactorView, factor};
-use crate::resources::sessions::model::{Level, Reverification, ReverificationStatus, Session};
-use crate::resources::sessions::view::{self as sessions, FrontendSessionView};
-use crate::resources::users::model::User;
-use crate::resources::users::view::Lens;
+use crate::people::challenges::view::{ChallengeView, verification};
+use crate::people::factors::model::Factor;
+use crate::people::factors::view::{FactorView, factor};
+use crate::people::users::model::User;
+use crate::people::users::view::ViewContext;
+use crate::presence::sessions::model::{Level, Reverification, ReverificationStatus, Session};
+use crate::presence::sessions::own_memberships::OwnMemberships;
+use crate::presence::sessions::view as sessions;
+use crate::presence::sessions::view::FrontendSessionView;
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-enum ReverificationObject {
-    #[serde(rename = "session_reverification")]
-    It,
-}
+object!(ReverificationObject, "session_reverification");
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "SessionReverification")]
@@ -28,8 +25,8 @@ pub struct ReverificationView<'a> {
     status: ReverificationStatus,
     supported_first_factors: Option<Vec<FactorView>>,
     supported_second_factors: Option<Vec<FactorView>>,
-    first_factor_verification: Option<VerificationView>,
-    second_factor_verification: Option<VerificationView>,
+    first_factor_verification: Option<ChallengeView>,
+    second_factor_verification: Option<ChallengeView>,
     session: FrontendSessionView<'a>,
 }
 
@@ -37,23 +34,24 @@ pub fn reverification<'a>(
     under_way: &'a Reverification,
     session: &'a Session,
     user: &'a User,
-    lens: Lens<'_>,
+    memberships: &'a OwnMemberships,
+    context: ViewContext<'_>,
 ) -> ReverificationView<'a> {
     let status = under_way.status();
     let shown = |factors: Vec<Factor>, is_asked: bool| {
         let is_shown = is_asked && status != ReverificationStatus::Complete;
         is_shown.then(|| factors.iter().map(factor).collect())
     };
-    let first = rules::first_factors(user, lens.settings);
-    let second = rules::second_factors(user, lens.settings);
+    let first = rules::first_factors(user, context.settings);
+    let second = rules::second_factors(user, context.settings);
     ReverificationView {
         object: ReverificationObject::It,
         level: under_way.level,
         status,
         supported_first_factors: shown(first, under_way.level != Level::SecondFactor),
         supported_second_factors: shown(second, under_way.level != Level::FirstFactor),
-        first_factor_verification: under_way.first_factor.as_ref().map(|it| verification(it, lens.now)),
-        second_factor_verification: under_way.second_factor.as_ref().map(|it| verification(it, lens.now)),
-        session: sessions::frontend(session, user, None, lens),
+        first_factor_verification: under_way.first_factor.as_ref().map(|it| verification(it, context.now)),
+        second_factor_verification: under_way.second_factor.as_ref().map(|it| verification(it, context.now)),
+        session: sessions::frontend(session, user, None, memberships, context),
     }
 }

@@ -4,38 +4,38 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use latchkey_base::kinds::SignInId;
-use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::settings::Settings;
 
 use super::rules;
-use crate::cx::{Act, Cx};
-use crate::frontend::client::lens;
-use crate::frontend::site::Site;
-use crate::frontend::visitor::{Hold, Visitor};
-use crate::resources::clients::model::Client;
-use crate::resources::sign_ins::model::SignIn;
-use crate::resources::sign_ins::view::{self, SignInView};
-use crate::resources::sign_ins::{rules as attempts, store};
-use crate::resources::users::model::User;
-use crate::resources::users::store as users;
-use crate::settings::Settings;
+use crate::door::client::view_context;
+use crate::door::site::Site;
+use crate::door::visitor::{ClientHandle, Visitor};
+use crate::people::users::model::User;
+use crate::people::users::store as users;
+use crate::presence::clients::model::Client;
+use crate::presence::clients::token::ClientProof;
+use crate::presence::sign_ins::model::SignIn;
+use crate::presence::sign_ins::view::{self, SignInView};
+use crate::presence::sign_ins::{rules as attempts, store};
 
 /// What a transaction of this flow needs to know.
 #[derive(Clone)]
-pub struct Stage {
+pub struct SignInContext {
     /// The instance, as seen from outside.
     pub site: Arc<Site>,
     /// Who does it when.
     pub act: Act,
     /// The client that asks.
-    pub hold: Hold,
+    pub client: ClientHandle,
 }
 
-impl Stage {
-    /// The stage of a request.
-    pub fn new(cx: &Cx, visitor: &Visitor) -> Stage {
-        Stage { site: visitor.site.clone(), act: visitor.act(cx), hold: visitor.hold() }
+impl SignInContext {
+    /// The context of a request.
+    pub fn new(cx: &Cx, visitor: &Visitor) -> SignInContext {
+        SignInContext { site: visitor.site.clone(), act: visitor.act(cx), client: visitor.client_handle() }
     }
 
     /// The instance's settings.
@@ -50,12 +50,11 @@ impl Stage {
 }
 
 /// An attempt in the course of a step.
-pub struct Attempt {
-    /// Where.
+pub struct SignInAttempt {
+    /// The client it is made on, locked.
     pub client: Client,
-    /// The client's secret, if it got a new one.
-    pub secret: Option<Secret>,
-    /// The attempt itself.
+    /// What proves the client, if that is new.
+    pub secret: Option<ClientProof>,
     pub sign_in: SignIn,
     /// Who it is about, if there is such a user and they may sign in.
     pub user: Option<User>,
@@ -66,22 +65,27 @@ pub struct Attempt {
 }
 
 /// The attempt of the client that asks, locked with its user.
-pub async fn lock(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Attempt> {
-    let client = lock_client(tx, stage, id).await?;
-    of_client(tx, stage, client, id).await
+pub async fn lock(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<SignInAttempt> {
+    let client = lock_client(tx, context, id).await?;
+    of_client(tx, context, client, id).await
 }
 
 /// The same without its user, who is yet to be found out.
-pub async fn lock_alone(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Attempt> {
-    let client = lock_client(tx, stage, id).await?;
-    let sign_in = lock_sign_in(tx, stage, &client, id).await?;
-    Ok(Attempt { client, secret: None, sign_in, user: None, refusal: None, is_elsewhere: false })
+pub async fn lock_alone(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<SignInAttempt> {
+    let client = lock_client(tx, context, id).await?;
+    let sign_in = lock_sign_in(tx, context, &client, id).await?;
+    Ok(SignInAttempt { client, secret: None, sign_in, user: None, refusal: None, is_elsewhere: false })
 }
 
 /// The attempt of a client that is locked already.
-pub async fn of_client(tx: &mut Tx, stage: &Stage, client: Client, id: &SignInId) -> Result<Attempt> {
-    let (act, settings) = (&stage.act, stage.settings());
-    let mut sign_in = lock_sign_in(tx, stage, &client, id).await?;
+pub async fn of_client(
+    tx: &mut Tx,
+    context: &SignInContext,
+    client: Client,
+    id: &SignInId,
+) -> Result<SignInAttempt> {
+    let (act, settings) = (&context.act, context.settings());
+    let mut sign_in = lock_sign_in(tx, context, &client, id).await?;
     let user = match sign_in.user() {
         Some(user) => {
             let user = users::lock(tx, &act.instance, user).await?;
@@ -92,19 +96,24 @@ pub async fn of_client(tx: &mut Tx, stage: &Stage, client: Client, id: &SignInId
         }
         None => None,
     };
-    Ok(Attempt { client, secret: None, sign_in, user, refusal: None, is_elsewhere: false })
+    Ok(SignInAttempt { client, secret: None, sign_in, user, refusal: None, is_elsewhere: false })
 }
 
-async fn lock_client(tx: &mut Tx, stage: &Stage, id: &SignInId) -> Result<Client> {
-    stage.hold.lock_known(tx).await.map_err(|error| match error.code() {
+async fn lock_client(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<Client> {
+    context.client.lock(tx).await.map_err(|error| match error.code() {
         Code::SignedOut => Error::not_found("sign-in", id),
         _ => error,
     })
 }
 
-async fn lock_sign_in(tx: &mut Tx, stage: &Stage, client: &Client, id: &SignInId) -> Result<SignIn> {
-    let found = store::lock_of_client(tx, &stage.act.instance, &client.id, id).await?;
-    let open = found.filter(|sign_in| !sign_in.is_over(stage.act.now));
+async fn lock_sign_in(
+    tx: &mut Tx,
+    context: &SignInContext,
+    client: &Client,
+    id: &SignInId,
+) -> Result<SignIn> {
+    let found = store::lock_of_client(tx, &context.act.instance, &client.id, id).await?;
+    let open = found.filter(|sign_in| !sign_in.is_over(context.act.now));
     open.ok_or_else(|| Error::not_found("sign-in", id))
 }
 
@@ -112,7 +121,7 @@ async fn lock_sign_in(tx: &mut Tx, stage: &Stage, client: &Client, id: &SignInId
 pub async fn find(cx: &Cx, visitor: &Visitor, id: &SignInId) -> Result<(SignIn, Option<User>)> {
     let instance = &visitor.site.instance;
     let mut tx = cx.app.db.read().await?;
-    let found = match &visitor.client {
+    let found = match visitor.client() {
         Some(client) => store::find_of_client(&mut tx, instance, &client.id, id).await?,
         None => None,
     };
@@ -130,14 +139,15 @@ pub async fn find(cx: &Cx, visitor: &Visitor, id: &SignInId) -> Result<(SignIn, 
 }
 
 /// Answers with what came of a step.
-pub async fn answer(cx: &Cx, mut visitor: Visitor, outcome: Result<Attempt>) -> Response {
+pub async fn answer(cx: &Cx, mut visitor: Visitor, outcome: Result<SignInAttempt>) -> Response {
     let shown = match outcome {
         Ok(attempt) => {
-            let view = view::sign_in(&attempt.sign_in, attempt.user.as_ref(), lens(&visitor.site, cx.now));
+            let view =
+                view::sign_in(&attempt.sign_in, attempt.user.as_ref(), view_context(&visitor.site, cx.now));
             visitor.becomes(attempt.client, attempt.secret);
             attempt.refusal.map_or(Ok(view), Err)
         }
         Err(error) => Err::<SignInView, Error>(error),
     };
-    cx.answer(&visitor, shown).await
+    visitor.answer(cx, shown).await
 }

@@ -4,39 +4,56 @@ use latchkey_base::kinds::IdentificationId;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::strategy::Strategy;
+use serde_json::{Map, Value};
 
-use super::attempt::{Attempt, Stage};
+use super::attempt::{SignInAttempt, SignInContext};
 use super::input::CreateSignIn;
-use super::plan::{Identify, Plan, Way, locale, plan};
-use super::steps::{self, Wish};
+use super::plan::{Identify, Plan, SignInMethod, locale, plan};
+use super::steps::{self, FactorRequest};
 use super::{finish, rules, ticket};
-use crate::cx::Cx;
-use crate::flows::factors::evidence::{Evidence, Shown, examine};
-use crate::frontend::visitor::{Held, Visitor};
-use crate::resources::clients::store as clients;
-use crate::resources::sessions::model::Session;
-use crate::resources::sign_ins::model::{Claim, Named, SignIn, Step};
-use crate::resources::sign_ins::store;
-use crate::resources::users::model::{Strategy, User};
-use crate::resources::users::store as users;
+use crate::door::visitor::{LockedClient, Visitor};
+use crate::flows::factors::evidence::{Evidence, Shown, examine_evenly};
+use crate::flows::strategies::{self, ProofRequest};
+use crate::people::restrictions::check::check_typed;
+use crate::people::users::model::User;
+use crate::people::users::store as users;
+use crate::presence::clients::store as clients;
+use crate::presence::sessions::model::Session;
+use crate::presence::sign_ins::model::{ClaimedIdentity, Named, SignIn, SignInStep};
+use crate::presence::sign_ins::store;
 
 /// Begins an attempt, as far as the input goes.
-pub async fn begin(cx: &Cx, visitor: &Visitor, input: CreateSignIn) -> Result<Attempt> {
-    let stage = Stage::new(cx, visitor);
+pub async fn begin(
+    cx: &Cx,
+    visitor: &Visitor,
+    input: CreateSignIn,
+    fields: &Map<String, Value>,
+) -> Result<SignInAttempt> {
+    let context = SignInContext::new(cx, visitor);
     let locale = locale(input.locale.as_deref());
-    let plan = plan(input, stage.settings())?;
+    let name = input.strategy.as_deref().unwrap_or_default();
+    let plan = match strategies::find(&cx.app.product.registry, name, context.settings()) {
+        Some((strategy, factor)) => {
+            let (identifier, redirect_url) = (input.identifier.as_deref(), input.redirect_url.as_deref());
+            let asked = ProofRequest { visitor, strategy, sign_in: None, identifier, redirect_url, fields };
+            Plan::Registered(Box::new(factor.prepare(cx, asked).await?))
+        }
+        None => plan(input, context.settings())?,
+    };
     let evidence = match &plan {
-        Plan::Identify(Identify { identifier, named_by, way: Way::Password(password), .. }) => {
+        Plan::Identify(Identify { identifier, named_by, way: SignInMethod::Password(password), .. }) => {
             let user = find(cx, visitor, *named_by, identifier).await?;
             let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password.clone()) };
-            match user.is_some() || stage.is_guarded() {
-                true => Some(examine(cx, user.as_ref(), shown).await?),
+            match user.is_some() || context.is_guarded() {
+                true => Some(examine_evenly(cx, &visitor.site, user.as_ref(), shown).await?),
                 false => None,
             }
         }
         _ => None,
     };
-    cx.write(move |tx| Box::pin(create(tx, stage, plan, locale, evidence))).await
+    cx.write(move |tx| Box::pin(create(tx, context, plan, locale, evidence))).await
 }
 
 async fn find(cx: &Cx, visitor: &Visitor, named_by: Named, identifier: &str) -> Result<Option<User>> {
@@ -46,34 +63,39 @@ async fn find(cx: &Cx, visitor: &Visitor, named_by: Named, identifier: &str) -> 
 
 async fn create(
     tx: &mut Tx,
-    stage: Stage,
+    context: SignInContext,
     plan: Plan,
     locale: Option<String>,
     evidence: Option<Evidence>,
-) -> Result<Attempt> {
-    let act = &stage.act;
-    let Held { client, secret } = stage.hold.lock(tx, act).await?;
+) -> Result<SignInAttempt> {
+    let act = &context.act;
+    let LockedClient { client, secret } = context.client.lock_or_create(tx, act).await?;
     let earlier = client.sign_in.clone();
     let sign_in = SignIn::new(&act.instance, &client.id, locale, act.now, &*act.rng);
-    let attempt = Attempt { client, secret, sign_in, user: None, refusal: None, is_elsewhere: false };
-    let present = finish::present(tx, &stage, &attempt.client).await?;
+    let attempt = SignInAttempt { client, secret, sign_in, user: None, refusal: None, is_elsewhere: false };
+    let present = finish::present(tx, &context, &attempt.client).await?;
     let mut attempt = match plan {
         Plan::Begin => {
-            rules::check_free(&present, None, stage.settings())?;
+            rules::check_free(&present, None, context.settings())?;
             attempt
         }
+        Plan::Registered(challenge) => {
+            rules::check_free(&present, None, context.settings())?;
+            let sign_in = SignIn { first_factor: Some(*challenge), ..attempt.sign_in };
+            SignInAttempt { sign_in, ..attempt }
+        }
         Plan::Transfer => return Err(Error::new(Code::AccountTransferInvalid)),
-        Plan::Ticket(shown) => ticket::redeem(tx, &stage, attempt, &shown, &present).await?,
+        Plan::Ticket(shown) => ticket::redeem(tx, &context, attempt, &shown, &present).await?,
         Plan::Identify(who) => {
-            let attempt = identify(tx, &stage, attempt, &who, &present).await?;
-            go_on(tx, &stage, attempt, who.way, evidence).await?
+            let attempt = identify(tx, &context, attempt, &who, &present).await?;
+            go_on(tx, &context, attempt, who.way, evidence).await?
         }
     };
     if let Some(earlier) = earlier {
         store::delete(tx, &act.instance, &earlier).await?;
     }
     store::insert(tx, &attempt.sign_in).await?;
-    if attempt.sign_in.step != Step::Complete {
+    if attempt.sign_in.step != SignInStep::Complete {
         attempt.client.sign_in = Some(attempt.sign_in.id.clone());
         clients::save(tx, &attempt.client, act.now).await?;
     }
@@ -83,20 +105,25 @@ async fn create(
 /// Finds out who somebody says they are.
 async fn identify(
     tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
     who: &Identify,
     present: &[Session],
-) -> Result<Attempt> {
-    let (act, settings) = (&stage.act, stage.settings());
+) -> Result<SignInAttempt> {
+    let (act, settings) = (&context.act, context.settings());
     rules::check_free(present, None, settings)?;
     let kind = index_name(who.named_by);
     let found = users::lock_by_identifier(tx, &act.instance, kind, &who.identifier).await?;
-    if found.is_none() && !stage.is_guarded() && !who.may_sign_up {
+    if found.is_none() && !context.is_guarded() && !who.may_sign_up {
         return Err(Error::param(Code::FormIdentifierNotFound, "identifier"));
     }
-    attempt.sign_in.step = Step::NeedsFirstFactor;
-    attempt.sign_in.claim = Some(Claim {
+    // Where answers must not tell who has an account, the same is asked when the address is proven. Somebody without an
+    // account is asked when they go on to sign up.
+    if let Some(user) = found.as_ref().filter(|_| !context.is_guarded()) {
+        check_typed(tx, act, user, &who.identifier).await?;
+    }
+    attempt.sign_in.step = SignInStep::NeedsFirstFactor;
+    attempt.sign_in.claim = Some(ClaimedIdentity {
         identifier: who.identifier.clone(),
         named_by: who.named_by,
         user: found.as_ref().map(|user| user.id.clone()),
@@ -115,22 +142,22 @@ async fn identify(
 /// Goes on to proving who somebody is, if they want to at once.
 async fn go_on(
     tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
-    way: Way,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
+    way: SignInMethod,
     evidence: Option<Evidence>,
-) -> Result<Attempt> {
+) -> Result<SignInAttempt> {
     match way {
-        Way::Later => Ok(attempt),
-        Way::Password(_) => {
+        SignInMethod::Later => Ok(attempt),
+        SignInMethod::Password(_) => {
             // Without evidence the user came to be in this very moment; the next try will find them.
             let not_found = || Error::param(Code::FormIdentifierNotFound, "identifier");
             let evidence = evidence.ok_or_else(not_found)?;
-            steps::try_first(tx, stage, attempt, Strategy::Password, evidence).await
+            steps::try_first(tx, context, attempt, Strategy::Password, evidence).await
         }
-        Way::Sent { strategy, redirect_url } => {
-            let wish = Wish { strategy: Some(strategy), recipient: None, redirect_url };
-            let sent = steps::send_first(tx, stage, &attempt, strategy, wish).await?;
+        SignInMethod::Sent { strategy, redirect_url } => {
+            let request = FactorRequest { strategy: Some(strategy), recipient: None, redirect_url };
+            let sent = steps::send_first(tx, context, &attempt, strategy, request).await?;
             attempt.sign_in.links.note(&sent);
             attempt.sign_in.first_factor = Some(sent);
             Ok(attempt)
@@ -143,7 +170,7 @@ fn index_name(named_by: Named) -> &'static str {
     match named_by {
         Named::EmailAddress => "email_address",
         Named::PhoneNumber => "phone_number",
-        Named::Username | Named::Ticket => "username",
+        Named::Username | Named::Ticket | Named::Proof => "username",
     }
 }
 

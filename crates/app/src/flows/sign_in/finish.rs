@@ -2,38 +2,40 @@
 
 use latchkey_base::Result;
 use latchkey_db::Tx;
+use latchkey_kernel::strategy::Strategy;
 
-use super::attempt::{Attempt, Stage};
+use super::attempt::{SignInAttempt, SignInContext};
 use super::{password, rules};
-use crate::flows::enter::{self, Begun, Opened};
+use crate::flows::enter::{self, NewSession};
 use crate::flows::factors::rules::check_open;
-use crate::resources::clients::model::Client;
-use crate::resources::sessions::model::Session;
-use crate::resources::sessions::rules::Entry;
-use crate::resources::sessions::store as sessions;
-use crate::resources::sign_ins::model::Step;
-use crate::resources::users::credentials::Change;
-use crate::resources::users::model::{Strategy, User};
+use crate::people::restrictions::check::check_sign_in;
+use crate::people::users::credentials::CredentialsChange;
+use crate::people::users::model::User;
+use crate::presence::clients::model::Client;
+use crate::presence::sessions::model::Session;
+use crate::presence::sessions::rules::Entry;
+use crate::presence::sessions::store as sessions;
+use crate::presence::sign_ins::model::SignInStep;
 
 /// Goes on after the first factor was proven, with a new password if one was chosen at once.
 pub async fn after_first(
     tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
     user: User,
     strategy: Strategy,
-    new_password: Option<Change>,
-) -> Result<Attempt> {
+    new_password: Option<CredentialsChange>,
+) -> Result<SignInAttempt> {
     let is_password_new = new_password.is_some();
     let user = match new_password {
-        Some(change) => password::set(tx, &stage.act, user, change).await?,
+        Some(change) => password::set(tx, &context.act, user, change).await?,
         None => user,
     };
     attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
-    let step = rules::after_first(&attempt.sign_in, &user, strategy, is_password_new, stage.settings());
+    let step = rules::after_first(&attempt.sign_in, &user, strategy, is_password_new, context.settings());
     attempt.sign_in.step = step;
     match step {
-        Step::Complete => complete(tx, stage, attempt, user).await,
+        SignInStep::Complete => complete(tx, context, attempt, user).await,
         _ => {
             attempt.user = Some(user);
             Ok(attempt)
@@ -42,45 +44,57 @@ pub async fn after_first(
 }
 
 /// Opens the session of an attempt in which all that is asked for was proven.
-pub async fn complete(tx: &mut Tx, stage: &Stage, attempt: Attempt, user: User) -> Result<Attempt> {
-    check_open(&user, stage.act.now)?;
-    let present = present(tx, stage, &attempt.client).await?;
-    rules::check_free(&present, Some(&user.id), stage.settings())?;
+pub async fn complete(
+    tx: &mut Tx,
+    context: &SignInContext,
+    attempt: SignInAttempt,
+    user: User,
+) -> Result<SignInAttempt> {
+    check_open(&user, context.act.now)?;
+    if !is_by_ticket(&attempt) {
+        check_sign_in(tx, &context.act, &user).await?;
+    }
+    let present = present(tx, context, &attempt.client).await?;
+    rules::check_free(&present, Some(&user.id), context.settings())?;
     let second_factor = attempt.sign_in.second_factor.is_some();
-    let entry = Entry { first_factor: true, second_factor, ..Entry::default() };
-    open(tx, stage, attempt, user, entry).await
+    let organization = attempt.sign_in.organization.clone();
+    let entry = Entry { first_factor: true, second_factor, organization, ..Entry::default() };
+    open(tx, context, attempt, user, entry).await
+}
+
+/// Whether a ticket proved who it is. What the lists say of its user was asked when it was used, unless the application
+/// itself lets them in by a sign-in token.
+fn is_by_ticket(attempt: &SignInAttempt) -> bool {
+    attempt.sign_in.first_factor.as_ref().is_some_and(|proof| proof.strategy == Strategy::Ticket)
 }
 
 /// Opens a session.
 pub async fn open(
     tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
     user: User,
     entry: Entry,
-) -> Result<Attempt> {
-    let (act, client) = (&stage.act, attempt.client);
+) -> Result<SignInAttempt> {
+    let (act, client) = (&context.act, attempt.client);
     let strategy = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy.name());
-    let (client, session, user, secret) = match attempt.is_elsewhere {
-        true => {
-            let Begun { client, session, user } =
-                enter::begin(tx, act, client, user, entry, strategy).await?;
-            (client, session, user, None)
-        }
+    let (opened, secret) = match attempt.is_elsewhere {
+        true => (enter::open_on_other_client(tx, act, client, user, entry, strategy).await?, None),
         false => {
-            let Opened { client, session, user, secret } =
-                enter::open(tx, act, &stage.hold, client, user, entry, strategy).await?;
-            (client, session, user, Some(secret))
+            let (opened, secret) =
+                enter::open(tx, act, &context.client, client, user, entry, strategy).await?;
+            (opened, Some(secret))
         }
     };
-    attempt.sign_in.step = Step::Complete;
+    let NewSession { client, session, user } = opened;
+    attempt.sign_in.step = SignInStep::Complete;
     attempt.sign_in.created_session = Some(session.id);
-    Ok(Attempt { client, secret, user: Some(user), ..attempt })
+    Ok(SignInAttempt { client, secret, user: Some(user), ..attempt })
 }
 
 /// Who is signed in on a client.
-pub async fn present(tx: &mut Tx, stage: &Stage, client: &Client) -> Result<Vec<Session>> {
-    let act = &stage.act;
-    let live = sessions::live_of_client(tx, &act.instance, &client.id, act.now).await?;
-    Ok(live.into_iter().map(|(session, _)| session).collect())
+pub async fn present(tx: &mut Tx, context: &SignInContext, client: &Client) -> Result<Vec<Session>> {
+    let act = &context.act;
+    let live = sessions::live_of_client(tx, &act.instance, &client.id, &act.settings, act.now).await?;
+    Ok(live.into_iter().map(|present| present.session).collect())
 }

@@ -1,131 +1,166 @@
 //! Routes and handlers of the Frontend API about signing in.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use latchkey_base::kinds::SignInId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
-use latchkey_web::api::Api;
-use latchkey_web::form::Form;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::{AppState, limits};
+use latchkey_web::api::{Api, Entrance};
+use latchkey_web::form::{Form, OpenForm};
 use latchkey_web::input::Path;
+use serde_json::{Map, Value};
 
-use super::attempt::{self, Attempt, Stage};
+use super::attempt::{self, SignInAttempt, SignInContext};
 use super::input::{
     AttemptFirstFactor, AttemptSecondFactor, CreateSignIn, PrepareFirstFactor, PrepareSecondFactor,
     ResetPassword,
 };
-use super::steps::{self, Wish};
-use super::{create as creating, password, rules, ticket};
-use crate::AppState;
-use crate::cx::Cx;
-use crate::flows::factors::evidence::{Shown, examine};
-use crate::frontend::client::lens;
-use crate::frontend::reply::Envelope;
-use crate::frontend::visitor::Visitor;
-use crate::resources::sign_ins::view::{self, SignInView};
-use crate::resources::users::model::Strategy;
+use super::steps::{self, FactorRequest};
+use super::{create as creating, password, registered, rules, ticket};
+use crate::door::client::view_context;
+use crate::door::reply::Envelope;
+use crate::door::visitor::Visitor;
+use crate::flows::factors::evidence::{Shown, examine, examine_evenly};
+use crate::flows::strategies::{self, FirstFactor, ProofRequest};
+use crate::presence::sign_ins::view::{self, SignInView};
 
 type Wrapped<'a> = Envelope<'a, SignInView>;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sign Ins");
     api.post("/v1/client/sign_ins", "createSignIn", create)
         .summary("Begin to sign in")
-        .form::<CreateSignIn>()
         .returns::<Wrapped<'_>>()
-        .errors(&[403, 409]);
+        .errors(&[403, 409])
+        .public()
+        .entrance(Entrance::Attempt)
+        .limited(limits::SIGN_INS);
     api.get("/v1/client/sign_ins/{sign_in_id}", "getSignIn", get)
         .summary("Get an attempt to sign in")
-        .returns::<Wrapped<'_>>();
+        .returns::<Wrapped<'_>>()
+        .only_reads();
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/prepare_first_factor",
         "prepareSignInFactorOne",
         prepare_first,
     )
     .summary("Send the code or link of a first factor")
-    .form::<PrepareFirstFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403]);
+    .errors(&[403])
+    .entrance(Entrance::Attempt)
+    .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/attempt_first_factor",
         "attemptSignInFactorOne",
         attempt_first,
     )
     .summary("Prove a first factor")
-    .form::<AttemptFirstFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403, 409]);
+    .errors(&[403, 409])
+    .entrance(Entrance::Attempt)
+    .limited(limits::SIGN_IN_ATTEMPTS);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/prepare_second_factor",
         "prepareSignInFactorTwo",
         prepare_second,
     )
     .summary("Send the code or link of a second factor")
-    .form::<PrepareSecondFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403]);
+    .errors(&[403])
+    .entrance(Entrance::Attempt)
+    .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/attempt_second_factor",
         "attemptSignInFactorTwo",
         attempt_second,
     )
     .summary("Prove a second factor")
-    .form::<AttemptSecondFactor>()
     .returns::<Wrapped<'_>>()
-    .errors(&[403, 409]);
+    .errors(&[403, 409])
+    .entrance(Entrance::Attempt)
+    .limited(limits::SIGN_IN_ATTEMPTS);
     api.post("/v1/client/sign_ins/{sign_in_id}/reset_password", "resetPassword", reset_password)
         .summary("Choose a new password")
-        .form::<ResetPassword>()
         .returns::<Wrapped<'_>>()
-        .errors(&[403, 409]);
+        .errors(&[403, 409])
+        .entrance(Entrance::Attempt);
 }
 
-async fn create(cx: Cx, visitor: Visitor, Form(input): Form<CreateSignIn>) -> Response {
-    let outcome = creating::begin(&cx, &visitor, input).await;
+async fn create(cx: Cx, visitor: Visitor, OpenForm(input, fields): OpenForm<CreateSignIn>) -> Response {
+    let outcome = creating::begin(&cx, &visitor, input, &fields).await;
     attempt::answer(&cx, visitor, outcome).await
 }
 
 async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SignInId>) -> Response {
     let found = attempt::find(&cx, &visitor, &id).await;
-    let shown =
-        found.map(|(sign_in, user)| view::sign_in(&sign_in, user.as_ref(), lens(&visitor.site, cx.now)));
-    cx.answer(&visitor, shown).await
+    let shown = found
+        .map(|(sign_in, user)| view::sign_in(&sign_in, user.as_ref(), view_context(&visitor.site, cx.now)));
+    visitor.answer(&cx, shown).await
 }
 
 async fn prepare_first(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SignInId>,
-    Form(input): Form<PrepareFirstFactor>,
+    OpenForm(input, fields): OpenForm<PrepareFirstFactor>,
 ) -> Response {
-    let stage = Stage::new(&cx, &visitor);
-    let outcome = async {
-        let strategy = rules::first_strategy(&input.strategy)?;
-        let recipient = input.email_address_id.or(input.phone_number_id);
-        let wish = Wish { strategy: Some(strategy), recipient, redirect_url: input.redirect_url };
-        cx.write(move |tx| Box::pin(steps::prepare_first(tx, stage, id, wish))).await
-    };
-    attempt::answer(&cx, visitor, outcome.await).await
+    let outcome = prepare(&cx, &visitor, id, input, &fields).await;
+    attempt::answer(&cx, visitor, outcome).await
+}
+
+async fn prepare(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignInId,
+    input: PrepareFirstFactor,
+    fields: &Map<String, Value>,
+) -> Result<SignInAttempt> {
+    let name = input.strategy.as_str();
+    if let Some((strategy, factor)) = strategies::find(&cx.app.product.registry, name, &visitor.site.settings)
+    {
+        let redirect_url = input.redirect_url.as_deref();
+        let asked = ProofRequest { visitor, strategy, sign_in: None, identifier: None, redirect_url, fields };
+        return registered::prepare(cx, id, &*factor, asked).await;
+    }
+    let context = SignInContext::new(cx, visitor);
+    let strategy = rules::first_strategy(&input.strategy)?;
+    let recipient = input.email_address_id.or(input.phone_number_id);
+    let request = FactorRequest { strategy: Some(strategy), recipient, redirect_url: input.redirect_url };
+    cx.write(move |tx| Box::pin(steps::prepare_first(tx, context, id, request))).await
 }
 
 async fn attempt_first(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SignInId>,
-    Form(input): Form<AttemptFirstFactor>,
+    OpenForm(input, fields): OpenForm<AttemptFirstFactor>,
 ) -> Response {
-    let outcome = try_first(&cx, &visitor, id, input).await;
+    let outcome = try_first(&cx, &visitor, id, input, &fields).await;
     attempt::answer(&cx, visitor, outcome).await
 }
 
 /// A new password that comes with the code is looked at once the code has proven who it is: its answers
 /// would tell things about an account to those who have none.
-async fn try_first(cx: &Cx, visitor: &Visitor, id: SignInId, input: AttemptFirstFactor) -> Result<Attempt> {
+async fn try_first(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignInId,
+    input: AttemptFirstFactor,
+    fields: &Map<String, Value>,
+) -> Result<SignInAttempt> {
     if input.strategy == Strategy::Ticket.name() {
         let shown = input.ticket.filter(|ticket| !ticket.expose().is_empty());
         let shown = shown.ok_or_else(|| Error::param(Code::FormParamMissing, "ticket"))?;
-        let stage = Stage::new(cx, visitor);
-        return cx.write(move |tx| Box::pin(ticket::attempt_first(tx, stage, id, shown))).await;
+        let context = SignInContext::new(cx, visitor);
+        return cx.write(move |tx| Box::pin(ticket::attempt_first(tx, context, id, shown))).await;
+    }
+    let registry = &cx.app.product.registry;
+    if let Some((strategy, factor)) = strategies::find(registry, &input.strategy, &visitor.site.settings) {
+        return try_registered(cx, visitor, id, (strategy, factor), input.code, fields).await;
     }
     let strategy = rules::first_strategy(&input.strategy)?;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
@@ -136,14 +171,32 @@ async fn try_first(cx: &Cx, visitor: &Visitor, id: SignInId, input: AttemptFirst
     }
     rules::expects_first_factor(&sign_in, cx.now)?;
     let shown = Shown { strategy, code: input.code, password: input.password };
-    let evidence = examine(cx, user.as_ref(), shown).await?;
-    let (stage, tried) = (Stage::new(cx, visitor), id.clone());
-    let work = cx.write(move |tx| Box::pin(steps::attempt_first(tx, stage, tried, strategy, evidence)));
+    let evidence = examine_evenly(cx, &visitor.site, user.as_ref(), shown).await?;
+    let (context, tried) = (SignInContext::new(cx, visitor), id.clone());
+    let work = cx.write(move |tx| Box::pin(steps::attempt_first(tx, context, tried, strategy, evidence)));
     let attempt = work.await?;
     match chosen.filter(|_| attempt.refusal.is_none()) {
         Some(chosen) => choose_password(cx, visitor, id, &chosen, false).await,
         None => Ok(attempt),
     }
+}
+
+async fn try_registered(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignInId,
+    (strategy, factor): (Strategy, Arc<dyn FirstFactor>),
+    code: Option<Secret>,
+    fields: &Map<String, Value>,
+) -> Result<SignInAttempt> {
+    let (sign_in, _) = attempt::find(cx, visitor, &id).await?;
+    rules::expects_ticket(&sign_in, cx.now)?;
+    let challenge = registered::open(&sign_in, strategy, cx.now)?;
+    let code = code.as_ref().map(Secret::expose);
+    let shown = strategies::ShownProof { strategy, sign_in: &sign_in, challenge, code, fields };
+    let verdict = factor.examine(cx, shown).await?;
+    let (context, examined) = (SignInContext::new(cx, visitor), (strategy, challenge.cloned()));
+    cx.write(move |tx| Box::pin(registered::judge(tx, context, id, factor, examined, verdict))).await
 }
 
 async fn prepare_second(
@@ -152,12 +205,12 @@ async fn prepare_second(
     Path(id): Path<SignInId>,
     Form(input): Form<PrepareSecondFactor>,
 ) -> Response {
-    let stage = Stage::new(&cx, &visitor);
+    let context = SignInContext::new(&cx, &visitor);
     let outcome = async {
         let strategy = input.strategy.as_deref().map(rules::second_strategy).transpose()?;
         let recipient = input.email_address_id.or(input.phone_number_id);
-        let wish = Wish { strategy, recipient, redirect_url: input.redirect_url };
-        cx.write(move |tx| Box::pin(steps::prepare_second(tx, stage, id, wish))).await
+        let request = FactorRequest { strategy, recipient, redirect_url: input.redirect_url };
+        cx.write(move |tx| Box::pin(steps::prepare_second(tx, context, id, request))).await
     };
     attempt::answer(&cx, visitor, outcome.await).await
 }
@@ -173,9 +226,9 @@ async fn attempt_second(
         let (sign_in, user) = attempt::find(&cx, &visitor, &id).await?;
         rules::expects_second_factor(&sign_in, cx.now)?;
         let shown = Shown { strategy, code: input.code, password: None };
-        let evidence = examine(&cx, user.as_ref(), shown).await?;
-        let stage = Stage::new(&cx, &visitor);
-        cx.write(move |tx| Box::pin(steps::attempt_second(tx, stage, id, strategy, evidence))).await
+        let evidence = examine(&cx, &cx.by_network(&visitor.site.instance), user.as_ref(), shown).await?;
+        let context = SignInContext::new(&cx, &visitor);
+        cx.write(move |tx| Box::pin(steps::attempt_second(tx, context, id, strategy, evidence))).await
     };
     let outcome = outcome.await;
     attempt::answer(&cx, visitor, outcome).await
@@ -199,11 +252,11 @@ async fn choose_password(
     id: SignInId,
     chosen: &Secret,
     is_sign_out: bool,
-) -> Result<Attempt> {
+) -> Result<SignInAttempt> {
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
     rules::expects_new_password(&sign_in)?;
     let user = user.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
     let change = password::choose(cx, visitor, &user, chosen).await?;
-    let (stage, sign_out) = (Stage::new(cx, visitor), is_sign_out.then_some(user.id));
-    cx.write(move |tx| Box::pin(password::reset(tx, stage, id, change, sign_out))).await
+    let (context, sign_out) = (SignInContext::new(cx, visitor), is_sign_out.then_some(user.id));
+    cx.write(move |tx| Box::pin(password::reset(tx, context, id, change, sign_out))).await
 }

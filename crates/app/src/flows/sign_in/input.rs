@@ -1,5 +1,4 @@
 //! What the operations take.
-#![expect(missing_docs, reason = "wire fields, documented by the published description")]
 
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;

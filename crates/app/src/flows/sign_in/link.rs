@@ -1,23 +1,24 @@
-//! Opening the link in an e-mail. It may happen in another browser than the one that asked for it; the
-//! session is opened where the attempt was made all the same.
+//! Opening the link in an e-mail. It may happen in another browser than the one that asked for it. That one is shown
+//! a code to enter where the attempt was made; or, if the settings allow it, the session is opened there.
 
 use latchkey_base::kinds::{ClientId, SessionId, SignInId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::strategy::Strategy;
 
-use super::attempt::{self, Attempt, Stage};
+use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, nobody, steps};
-use crate::cx::Cx;
+use crate::door::visitor::Visitor;
 use crate::flows::factors::proof::verified;
-use crate::flows::verify::{Verified, outdated};
-use crate::frontend::visitor::Visitor;
-use crate::resources::challenges::model::{Challenge, State};
-use crate::resources::challenges::rules::{attempt_link, is_link};
-use crate::resources::clients::store as clients;
-use crate::resources::sign_ins::model::{SignIn, Step};
-use crate::resources::sign_ins::store;
-use crate::resources::users::model::Strategy;
+use crate::flows::verify::{CLIENT_MISMATCH, Verified, outdated};
+use crate::people::challenges::model::{Challenge, State};
+use crate::people::challenges::rules::{attempt_link, code_for_link, is_link};
+use crate::people::factors::rules as factors;
+use crate::presence::clients::store as clients;
+use crate::presence::sign_ins::model::{SignIn, SignInStep};
+use crate::presence::sign_ins::store;
 
 /// Which factor a link belongs to.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,25 +38,24 @@ pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignInId, token: 
     let Some((_, challenge)) = slot(&sign_in, token) else { return outdated(&sign_in.links, token) };
     let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
     if sign_in.is_over(cx.now) {
-        return Ok(Verified { redirect_url, status: "expired", session: None });
+        return Ok(Verified::told(redirect_url, "expired"));
     }
     let opening = Opening {
-        stage: Stage::new(cx, visitor),
-        from: visitor.client.as_ref().map(|client| client.id.clone()),
+        context: SignInContext::new(cx, visitor),
         client: sign_in.client,
         id,
         token: Secret::new(token.to_owned()),
     };
-    let told = match cx.write(move |tx| Box::pin(opening.open(tx))).await {
-        Ok(told) => told,
+    let outcome = match cx.write(move |tx| Box::pin(opening.open(tx))).await {
+        Ok(outcome) => outcome,
         Err(error) if error.status() >= 500 => return Err(error),
         // Somebody who may not sign in is sent back like everybody else; the page there tells.
-        Err(_) => Told::only("failed"),
+        Err(_) => LinkOutcome::only("failed"),
     };
-    if let Some(attempt) = told.attempt.filter(|attempt| !attempt.is_elsewhere) {
+    if let Some(attempt) = outcome.attempt.filter(|attempt| !attempt.is_elsewhere) {
         visitor.becomes(attempt.client, attempt.secret);
     }
-    Ok(Verified { redirect_url, status: told.status, session: told.session })
+    Ok(Verified { redirect_url, status: outcome.status, session: outcome.session, code: outcome.code })
 }
 
 /// The challenge whose link has this token.
@@ -67,88 +67,133 @@ fn slot<'a>(sign_in: &'a SignIn, token: &str) -> Option<(Slot, &'a Challenge)> {
 
 /// A link that is being opened.
 struct Opening {
-    stage: Stage,
-    from: Option<ClientId>,
+    context: SignInContext,
     client: ClientId,
     id: SignInId,
     token: Secret,
 }
 
 /// What the browser is told, and what became of the attempt if anything did.
-struct Told {
+struct LinkOutcome {
     status: &'static str,
     session: Option<SessionId>,
-    attempt: Option<Attempt>,
+    attempt: Option<SignInAttempt>,
+    code: Option<Secret>,
 }
 
-impl Told {
-    fn only(status: &'static str) -> Told {
-        Told { status, session: None, attempt: None }
+impl LinkOutcome {
+    fn only(status: &'static str) -> LinkOutcome {
+        LinkOutcome { status, session: None, attempt: None, code: None }
     }
 }
 
 impl Opening {
-    async fn open(self, tx: &mut Tx) -> Result<Told> {
-        let (stage, now) = (&self.stage, self.stage.act.now);
+    async fn open(self, tx: &mut Tx) -> Result<LinkOutcome> {
+        let (context, now) = (&self.context, self.context.act.now);
         let invalid = || Error::new(Code::VerificationLinkTokenInvalid);
-        let client = clients::lock(tx, &stage.act.instance, &self.client).await?.ok_or_else(invalid)?;
-        let mut attempt = attempt::of_client(tx, stage, client, &self.id).await?;
-        attempt.is_elsewhere = self.from.as_ref() != Some(&self.client);
+        let client = clients::lock(tx, &context.act.instance, &self.client).await?.ok_or_else(invalid)?;
+        let mut attempt = attempt::of_client(tx, context, client, &self.id).await?;
+        attempt.is_elsewhere = context.client.id() != Some(&self.client);
         let (slot, challenge) = slot(&attempt.sign_in, self.token.expose()).ok_or_else(invalid)?;
         let state = challenge.state(now);
         let tried = attempt_link(challenge.clone(), self.token.expose(), now).challenge;
-        let must_be_same = stage.settings().attack_protection.email_link_require_same_client;
+        let must_be_same = context.settings().attack_protection.email_link_require_same_client;
         match state {
-            State::Unverified if attempt.is_elsewhere && must_be_same => Ok(Told::only("client_mismatch")),
+            State::Unverified if attempt.is_elsewhere && must_be_same => {
+                let challenge = challenge.clone();
+                self.refuse_here(tx, attempt, slot, challenge).await
+            }
             State::Unverified => {
-                let challenge = Challenge { verified_at_client: self.from.clone(), ..tried };
+                let challenge = Challenge { verified_at_client: context.client.id().cloned(), ..tried };
                 self.go_on(tx, attempt, slot, challenge).await
             }
             // A second click finds what the first one has done, and does nothing.
             State::Verified => {
-                Ok(Told { session: attempt.sign_in.created_session, ..Told::only("verified") })
+                Ok(LinkOutcome { session: attempt.sign_in.created_session, ..LinkOutcome::only("verified") })
             }
-            State::Transferable => Ok(Told::only("transferable")),
-            State::Expired => Ok(Told::only("expired")),
-            State::Failed => Ok(Told::only("failed")),
+            State::Transferable => Ok(LinkOutcome::only("transferable")),
+            State::Expired => Ok(LinkOutcome::only("expired")),
+            State::Failed => Ok(LinkOutcome::only("failed")),
         }
     }
 
+    /// Leaves the attempt to the browser that asked for the link. Where a code is another way to prove the address,
+    /// there is one to enter there.
+    async fn refuse_here(
+        &self,
+        tx: &mut Tx,
+        mut attempt: SignInAttempt,
+        slot: Slot,
+        challenge: Challenge,
+    ) -> Result<LinkOutcome> {
+        if !self.takes_code(&attempt, slot) {
+            return Ok(LinkOutcome::only(CLIENT_MISMATCH));
+        }
+        let (challenge, code) = code_for_link(&self.context.act, challenge)?;
+        match slot {
+            Slot::First => attempt.sign_in.first_factor = Some(challenge),
+            Slot::Second => attempt.sign_in.second_factor = Some(challenge),
+        }
+        store::save(tx, &attempt.sign_in).await?;
+        Ok(LinkOutcome { code: Some(code), ..LinkOutcome::only(CLIENT_MISMATCH) })
+    }
+
+    fn takes_code(&self, attempt: &SignInAttempt, slot: Slot) -> bool {
+        let (sign_in, settings) = (&attempt.sign_in, self.context.settings());
+        let offered = match (&attempt.user, slot) {
+            (Some(user), Slot::First) => factors::first(user, sign_in.typed(), settings),
+            (Some(user), Slot::Second) => steps::second_factors(user, sign_in, settings),
+            (None, _) => return nobody::may_sign_up(sign_in, Strategy::EmailCode),
+        };
+        offered.iter().any(|factor| factor.strategy == Strategy::EmailCode)
+    }
+
     /// Goes on with an attempt whose link was opened in time.
-    async fn go_on(&self, tx: &mut Tx, mut attempt: Attempt, slot: Slot, met: Challenge) -> Result<Told> {
-        let stage = &self.stage;
-        let Some(user) = attempt.user.take() else { return self.transfer(tx, attempt, met).await };
+    async fn go_on(
+        &self,
+        tx: &mut Tx,
+        mut attempt: SignInAttempt,
+        slot: Slot,
+        proven: Challenge,
+    ) -> Result<LinkOutcome> {
+        let context = &self.context;
+        let Some(user) = attempt.user.take() else { return self.transfer(tx, attempt, proven).await };
         let is_due = match slot {
-            Slot::First => attempt.sign_in.step == Step::NeedsFirstFactor,
-            Slot::Second => attempt.sign_in.step == Step::NeedsClientTrust,
+            Slot::First => attempt.sign_in.step == SignInStep::NeedsFirstFactor,
+            Slot::Second => attempt.sign_in.step == SignInStep::NeedsClientTrust,
         };
         if !is_due {
             return Err(Error::new(Code::ClientStateInvalid));
         }
-        let user = verified(tx, &stage.act, user, &met).await?;
+        let user = verified(tx, &context.act, user, &proven).await?;
         let attempt = match slot {
             Slot::First => {
-                steps::check_first(stage, &attempt.sign_in, &user, Strategy::EmailLink, Some(&met))?;
-                attempt.sign_in.first_factor = Some(met);
-                finish::after_first(tx, stage, attempt, user, Strategy::EmailLink, None).await?
+                steps::check_first(context, &attempt.sign_in, &user, Strategy::EmailLink, Some(&proven))?;
+                attempt.sign_in.first_factor = Some(proven);
+                finish::after_first(tx, context, attempt, user, Strategy::EmailLink, None).await?
             }
             Slot::Second => {
-                attempt.sign_in.second_factor = Some(met);
-                finish::complete(tx, stage, attempt, user).await?
+                attempt.sign_in.second_factor = Some(proven);
+                finish::complete(tx, context, attempt, user).await?
             }
         };
         store::save(tx, &attempt.sign_in).await?;
         let session = attempt.sign_in.created_session.clone();
-        Ok(Told { status: "verified", session, attempt: Some(attempt) })
+        Ok(LinkOutcome { session, attempt: Some(attempt), ..LinkOutcome::only("verified") })
     }
 
     /// Nobody has an account with the address that was proven: signing up can go on from here.
-    async fn transfer(&self, tx: &mut Tx, mut attempt: Attempt, met: Challenge) -> Result<Told> {
+    async fn transfer(
+        &self,
+        tx: &mut Tx,
+        mut attempt: SignInAttempt,
+        proven: Challenge,
+    ) -> Result<LinkOutcome> {
         if !nobody::may_sign_up(&attempt.sign_in, Strategy::EmailLink) {
             return Err(Error::new(Code::ClientStateInvalid));
         }
-        attempt.sign_in.first_factor = Some(Challenge { transferable: true, ..met });
+        attempt.sign_in.first_factor = Some(Challenge { transferable: true, ..proven });
         store::save(tx, &attempt.sign_in).await?;
-        Ok(Told { attempt: Some(attempt), ..Told::only("transferable") })
+        Ok(LinkOutcome { attempt: Some(attempt), ..LinkOutcome::only("transferable") })
     }
 }

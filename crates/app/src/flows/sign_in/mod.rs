@@ -14,6 +14,7 @@ pub mod link;
 pub mod nobody;
 pub mod password;
 pub mod plan;
+pub mod registered;
 pub mod rules;
 pub mod steps;
 pub mod ticket;

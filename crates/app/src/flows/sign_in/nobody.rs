@@ -4,14 +4,14 @@
 
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::strategy::Strategy;
 
-use super::attempt::{Attempt, Stage};
+use super::attempt::{SignInAttempt, SignInContext};
 use super::rules;
 use crate::flows::factors::evidence::Evidence;
 use crate::flows::factors::rules as factors;
-use crate::resources::challenges::rules::{self as challenges};
-use crate::resources::sign_ins::model::SignIn;
-use crate::resources::users::model::Strategy;
+use crate::people::challenges::rules as challenges;
+use crate::presence::sign_ins::model::SignIn;
 
 /// Whether a proof of the address leads to signing up.
 pub fn may_sign_up(sign_in: &SignIn, strategy: Strategy) -> bool {
@@ -21,15 +21,17 @@ pub fn may_sign_up(sign_in: &SignIn, strategy: Strategy) -> bool {
 
 /// Tries a first factor.
 pub fn try_first(
-    stage: &Stage,
-    mut attempt: Attempt,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
     strategy: Strategy,
     evidence: Evidence,
-) -> Result<Attempt> {
-    let act = &stage.act;
+) -> Result<SignInAttempt> {
+    let act = &context.act;
     let previous = attempt.sign_in.first_factor.as_ref();
     let (challenge, refusal) = match evidence {
-        Evidence::Password { .. } => (factors::missed(previous, strategy, act.now), rules::wrong_password()),
+        Evidence::Password { .. } => {
+            (factors::failed_challenge(previous, strategy, act.now), rules::wrong_password())
+        }
         Evidence::Code(code) => {
             let sent = factors::sent(previous, strategy)?.clone();
             let is_real = may_sign_up(&attempt.sign_in, strategy);

@@ -4,23 +4,26 @@ use latchkey_base::kinds::{SignInId, UserId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::slow::WorkOwner;
+use latchkey_kernel::strategy::Strategy;
 
-use super::attempt::{self, Attempt, Stage};
+use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, rules};
-use crate::cx::{Act, Cx};
-use crate::frontend::visitor::Visitor;
-use crate::resources::messages::notices;
-use crate::resources::sessions::closing::Clients;
-use crate::resources::sessions::ending;
-use crate::resources::sessions::model::Status;
-use crate::resources::sign_ins::store;
-use crate::resources::users::create::identifiers;
-use crate::resources::users::credentials::{self, Change, Given};
-use crate::resources::users::factors::password_fits;
-use crate::resources::users::model::{Strategy, User};
+use crate::door::visitor::Visitor;
+use crate::people::notices;
+use crate::people::users::change::save_user_with_secrets;
+use crate::people::users::create::identifiers;
+use crate::people::users::credentials::{self, CredentialsChange, Given};
+use crate::people::users::factors::password_fits;
+use crate::people::users::model::User;
+use crate::presence::sessions::closing::Clients;
+use crate::presence::sessions::ending;
+use crate::presence::sessions::model::SessionStatus;
+use crate::presence::sign_ins::store;
 
 /// Checks and hashes a new password, before the transaction. One that others know must not be chosen again.
-pub async fn choose(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<Change> {
+pub async fn choose(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<CredentialsChange> {
     let change = hashed(cx, visitor, user, password).await?;
     let is_known = user.password.as_ref().is_some_and(|password| password.compromised);
     match is_known && is_current(cx, user, password).await? {
@@ -30,7 +33,7 @@ pub async fn choose(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) 
 }
 
 /// Checks a new password against the policy, and hashes it.
-pub async fn hashed(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<Change> {
+pub async fn hashed(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<CredentialsChange> {
     let settings = &visitor.site.settings;
     let given = Given {
         password: Some(password),
@@ -43,7 +46,8 @@ pub async fn hashed(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) 
     let mut problems = Vec::new();
     let change = credentials::read(given, &settings.attributes, &mut problems);
     let policy = settings.password.policy();
-    change.hashed(&cx.app.slow, policy, identifiers(user), &*cx.app.rng, problems).await
+    let owner = WorkOwner::user(&user.instance, &user.id);
+    change.hashed(cx, &owner, policy, identifiers(user), problems).await
 }
 
 /// Whether a user has this password already.
@@ -53,16 +57,16 @@ pub async fn is_current(cx: &Cx, user: &User, password: &Secret) -> Result<bool>
     drop(tx);
     let password = password.clone();
     let work = move || stored.is_some_and(|stored| password_fits(&stored, &password));
-    cx.app.slow.run(work).await
+    cx.app.hashing.run(&WorkOwner::user(&user.instance, &user.id), work).await
 }
 
 /// Gives a user, who must be locked, a new password.
-pub async fn set(tx: &mut Tx, act: &Act, user: User, change: Change) -> Result<User> {
+pub async fn set(tx: &mut Tx, act: &Act, user: User, change: CredentialsChange) -> Result<User> {
     let after = change.mark(user.clone(), act.now);
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
     let (sql, params) = credentials::save(&act.instance, &user.id, &change.apply(held), &act.master)?;
     tx.run(&[sql], &params).await?;
-    let user = act.save_user_with_secrets(tx, &user, after).await?;
+    let user = save_user_with_secrets(tx, act, &user, after).await?;
     notices::password_changed(tx, act, &user).await?;
     Ok(user)
 }
@@ -71,26 +75,27 @@ pub async fn set(tx: &mut Tx, act: &Act, user: User, change: Change) -> Result<U
 /// are to end.
 pub async fn reset(
     tx: &mut Tx,
-    stage: Stage,
+    context: SignInContext,
     id: SignInId,
-    change: Change,
+    change: CredentialsChange,
     sign_out: Option<UserId>,
-) -> Result<Attempt> {
+) -> Result<SignInAttempt> {
     let is_sign_out = sign_out.is_some();
     let mut clients = match sign_out {
-        Some(user) => Clients::lock_of_users(tx, &stage.act, &[&user], stage.hold.client()).await?,
+        Some(user) => Clients::lock_of_users(tx, &context.act, &[&user], context.client.id()).await?,
         None => Clients::default(),
     };
-    let mut attempt = attempt::lock(tx, &stage, &id).await?;
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
     rules::expects_new_password(&attempt.sign_in)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     if is_sign_out {
-        ending::end_all_of_user(tx, &stage.act, &mut clients, &user.id, None, Status::Revoked).await?;
+        ending::end_all_of_user(tx, &context.act, &mut clients, &user.id, None, SessionStatus::Revoked)
+            .await?;
         attempt.client = clients.take(&attempt.client.id).unwrap_or(attempt.client);
     }
     let proven = attempt.sign_in.first_factor.as_ref().map(|challenge| challenge.strategy);
     let strategy = proven.unwrap_or(Strategy::ResetPasswordEmailCode);
-    let attempt = finish::after_first(tx, &stage, attempt, user, strategy, Some(change)).await?;
+    let attempt = finish::after_first(tx, &context, attempt, user, strategy, Some(change)).await?;
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
 }

@@ -2,14 +2,14 @@
 
 use latchkey_base::locale::is_locale;
 use latchkey_base::secret::Secret;
-use latchkey_base::text;
-use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_base::{Code, Error, Problem, Result, text};
+use latchkey_kernel::settings::{Settings, SignUpMode};
+use latchkey_kernel::strategy::Strategy;
 
 use super::input::CreateSignIn;
 use super::rules::first_strategy;
-use crate::resources::sign_ins::model::Named;
-use crate::resources::users::model::Strategy;
-use crate::settings::{Settings, SignUpMode};
+use crate::people::challenges::model::Challenge;
+use crate::presence::sign_ins::model::Named;
 
 /// What somebody wants to begin with.
 pub enum Plan {
@@ -19,6 +19,8 @@ pub enum Plan {
     Identify(Identify),
     /// Showing a ticket.
     Ticket(Secret),
+    /// Proving it in a way that a group above registered.
+    Registered(Box<Challenge>),
     /// Going on from an attempt to sign up.
     Transfer,
 }
@@ -32,18 +34,17 @@ pub struct Identify {
     /// Whether somebody without an account may go on and sign up.
     pub may_sign_up: bool,
     /// How they want to prove it.
-    pub way: Way,
+    pub way: SignInMethod,
 }
 
 /// How somebody wants to prove who they are.
-pub enum Way {
+pub enum SignInMethod {
     /// They choose later.
     Later,
-    /// With the password.
     Password(Secret),
     /// With a code or a link.
     Sent {
-        /// Which.
+        /// The way of proof.
         strategy: Strategy,
         /// Where a link leads in the end.
         redirect_url: Option<String>,
@@ -71,12 +72,12 @@ pub fn plan(input: CreateSignIn, settings: &Settings) -> Result<Plan> {
     };
     let (named_by, identifier) = named(&identifier, settings)?;
     let way = match (strategy, input.password) {
-        (None | Some(Strategy::Password), Some(password)) => Way::Password(password),
+        (None | Some(Strategy::Password), Some(password)) => SignInMethod::Password(password),
         (Some(Strategy::Password), None) => return Err(missing("password")),
-        (None, None) => Way::Later,
-        (Some(strategy), _) => Way::Sent { strategy, redirect_url: input.redirect_url },
+        (None, None) => SignInMethod::Later,
+        (Some(strategy), _) => SignInMethod::Sent { strategy, redirect_url: input.redirect_url },
     };
-    let is_wanted = input.sign_up_if_missing == Some(true) && !matches!(way, Way::Password(_));
+    let is_wanted = input.sign_up_if_missing == Some(true) && !matches!(way, SignInMethod::Password(_));
     let is_open = settings.sign_up.mode == SignUpMode::Public && named_by.kind().is_some();
     Ok(Plan::Identify(Identify { identifier, named_by, may_sign_up: is_wanted && is_open, way }))
 }

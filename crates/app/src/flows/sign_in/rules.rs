@@ -2,14 +2,15 @@
 
 use latchkey_base::kinds::UserId;
 use latchkey_base::{Code, Error, Problem, Result, Time};
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 
 use crate::flows::factors::rules::check_open;
-use crate::resources::challenges::model::{Challenge, State};
-use crate::resources::factors::rules as factors;
-use crate::resources::sessions::model::Session;
-use crate::resources::sign_ins::model::{SignIn, Step};
-use crate::resources::users::model::{Contact, Strategy, User};
-use crate::settings::Settings;
+use crate::people::challenges::model::{Challenge, State};
+use crate::people::factors::rules as factors;
+use crate::people::users::model::{Contact, User};
+use crate::presence::sessions::model::Session;
+use crate::presence::sign_ins::model::{SignIn, SignInStep};
 
 /// A first factor, by its name.
 pub fn first_strategy(name: &str) -> Result<Strategy> {
@@ -40,7 +41,7 @@ fn strategy(name: &str, all: &[Strategy]) -> Result<Strategy> {
 
 /// The user of an attempt, unless they may not sign in at the moment. Where answers must not tell who has
 /// an account, such a user is nobody until something is proven.
-pub fn admitted(user: User, step: Step, settings: &Settings, now: Time) -> Result<Option<User>> {
+pub fn admitted(user: User, step: SignInStep, settings: &Settings, now: Time) -> Result<Option<User>> {
     let is_proven = is_past_first(step);
     match check_open(&user, now) {
         Ok(()) => Ok(Some(user)),
@@ -49,14 +50,14 @@ pub fn admitted(user: User, step: Step, settings: &Settings, now: Time) -> Resul
     }
 }
 
-fn is_past_first(step: Step) -> bool {
-    !matches!(step, Step::NeedsIdentifier | Step::NeedsFirstFactor)
+fn is_past_first(step: SignInStep) -> bool {
+    !matches!(step, SignInStep::NeedsIdentifier | SignInStep::NeedsFirstFactor)
 }
 
 /// Refuses to go on from a first factor that would prove nothing now. Somebody who finds a stranger in their
 /// account changes the password or removes the address; an attempt of that stranger must not outlive it.
 pub fn still_proven(sign_in: &SignIn, user: &User) -> Result<()> {
-    if !is_past_first(sign_in.step) || sign_in.step == Step::Complete {
+    if !is_past_first(sign_in.step) || sign_in.step == SignInStep::Complete {
         return Ok(());
     }
     let sent_to = sign_in.first_factor.as_ref().and_then(|challenge| challenge.identification.as_ref());
@@ -74,7 +75,7 @@ pub fn still_proven(sign_in: &SignIn, user: &User) -> Result<()> {
 pub fn expects_first_factor(sign_in: &SignIn, now: Time) -> Result<()> {
     let is_proven = is_proven(sign_in.first_factor.as_ref(), now);
     match sign_in.step {
-        Step::NeedsFirstFactor if !is_proven => Ok(()),
+        SignInStep::NeedsFirstFactor if !is_proven => Ok(()),
         _ if is_proven => Err(Error::new(Code::VerificationAlreadyVerified)),
         _ => Err(Error::new(Code::ClientStateInvalid)),
     }
@@ -83,7 +84,7 @@ pub fn expects_first_factor(sign_in: &SignIn, now: Time) -> Result<()> {
 /// Refuses a ticket when it is not the turn of the first factor. Who it is, the ticket says itself.
 pub fn expects_ticket(sign_in: &SignIn, now: Time) -> Result<()> {
     match sign_in.step {
-        Step::NeedsIdentifier => Ok(()),
+        SignInStep::NeedsIdentifier => Ok(()),
         _ => expects_first_factor(sign_in, now),
     }
 }
@@ -91,7 +92,7 @@ pub fn expects_ticket(sign_in: &SignIn, now: Time) -> Result<()> {
 /// Refuses the second factor when it is not its turn.
 pub fn expects_second_factor(sign_in: &SignIn, now: Time) -> Result<()> {
     match sign_in.step {
-        Step::NeedsSecondFactor | Step::NeedsClientTrust => Ok(()),
+        SignInStep::NeedsSecondFactor | SignInStep::NeedsClientTrust => Ok(()),
         _ if is_proven(sign_in.second_factor.as_ref(), now) => {
             Err(Error::new(Code::VerificationAlreadyVerified))
         }
@@ -102,7 +103,7 @@ pub fn expects_second_factor(sign_in: &SignIn, now: Time) -> Result<()> {
 /// Refuses a new password when it is not its turn.
 pub fn expects_new_password(sign_in: &SignIn) -> Result<()> {
     match sign_in.step {
-        Step::NeedsNewPassword => Ok(()),
+        SignInStep::NeedsNewPassword => Ok(()),
         _ => Err(Error::new(Code::ClientStateInvalid)),
     }
 }
@@ -125,18 +126,18 @@ pub fn after_first(
     strategy: Strategy,
     is_password_new: bool,
     settings: &Settings,
-) -> Step {
+) -> SignInStep {
     if is_reset(strategy) && !is_password_new {
-        return Step::NeedsNewPassword;
+        return SignInStep::NeedsNewPassword;
     }
     if !factors::second(user, settings).is_empty() {
-        return Step::NeedsSecondFactor;
+        return SignInStep::NeedsSecondFactor;
     }
     let is_known = sign_in.claim.as_ref().is_some_and(|claim| claim.is_known) || user.bypass_client_trust;
     let is_asked = settings.sign_in.client_trust && strategy == Strategy::Password && !is_known;
     match is_asked && !factors::trust(user, sign_in.typed(), settings).is_empty() {
-        true => Step::NeedsClientTrust,
-        false => Step::Complete,
+        true => SignInStep::NeedsClientTrust,
+        false => SignInStep::Complete,
     }
 }
 
@@ -163,7 +164,7 @@ pub fn check_free(present: &[Session], user: Option<&UserId>, settings: &Setting
 
 /// What somebody is told whose first factor was refused. Where answers must not tell who has an account,
 /// they do not tell more than to nobody.
-pub fn told(refusal: Error, strategy: Strategy, settings: &Settings) -> Error {
+pub fn public_refusal(refusal: Error, strategy: Strategy, settings: &Settings) -> Error {
     if !settings.attack_protection.enumeration_protection {
         return refusal;
     }
@@ -185,11 +186,11 @@ mod tests {
     use latchkey_base::rng::SeededRng;
 
     use super::*;
-    use crate::resources::sign_ins::model::{Claim, Named};
+    use crate::presence::sign_ins::model::{ClaimedIdentity, Named};
 
     const NOW: Time = Time::from_ms(1_700_000_000_000);
 
-    fn sign_in(step: Step) -> SignIn {
+    fn sign_in(step: SignInStep) -> SignIn {
         let rng = SeededRng::new(1);
         let client = ClientId::new(NOW, &rng);
         SignIn { step, ..SignIn::new(&InstanceId::unset(), &client, None, NOW, &rng) }
@@ -217,17 +218,17 @@ mod tests {
         let password = |step| code(expects_new_password(&sign_in(step)));
         let off = Some(Code::ClientStateInvalid);
         for (step, may) in [
-            (Step::NeedsIdentifier, [off, off, off]),
-            (Step::NeedsFirstFactor, [None, off, off]),
-            (Step::NeedsSecondFactor, [off, None, off]),
-            (Step::NeedsClientTrust, [off, None, off]),
-            (Step::NeedsNewPassword, [off, off, None]),
-            (Step::Complete, [off, off, off]),
+            (SignInStep::NeedsIdentifier, [off, off, off]),
+            (SignInStep::NeedsFirstFactor, [None, off, off]),
+            (SignInStep::NeedsSecondFactor, [off, None, off]),
+            (SignInStep::NeedsClientTrust, [off, None, off]),
+            (SignInStep::NeedsNewPassword, [off, off, None]),
+            (SignInStep::Complete, [off, off, off]),
         ] {
             assert_eq!([first(step), second(step), password(step)], may, "{step:?}");
         }
-        let met = Some(Challenge::met(Strategy::Password, NOW));
-        let proven = SignIn { first_factor: met, ..sign_in(Step::NeedsSecondFactor) };
+        let factor = Some(Challenge::proven(Strategy::Password, NOW));
+        let proven = SignIn { first_factor: factor, ..sign_in(SignInStep::NeedsSecondFactor) };
         assert_eq!(code(expects_first_factor(&proven, NOW)), Some(Code::VerificationAlreadyVerified));
     }
 
@@ -235,7 +236,7 @@ mod tests {
     fn what_comes_next_depends_on_user_browser_and_settings() {
         let mut settings = Settings::default();
         let next = |user: &User, strategy, is_new, is_known, settings: &Settings| {
-            let claim = Claim {
+            let claim = ClaimedIdentity {
                 identifier: String::new(),
                 named_by: Named::Username,
                 user: None,
@@ -243,20 +244,20 @@ mod tests {
                 may_sign_up: false,
                 is_known,
             };
-            let sign_in = SignIn { claim: Some(claim), ..sign_in(Step::NeedsFirstFactor) };
+            let sign_in = SignIn { claim: Some(claim), ..sign_in(SignInStep::NeedsFirstFactor) };
             after_first(&sign_in, user, strategy, is_new, settings)
         };
         let (plain, app) = (user(""), user(r#","totp_enabled":true"#));
         let reset = Strategy::ResetPasswordEmailCode;
-        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), Step::Complete);
-        assert_eq!(next(&app, Strategy::Password, false, true, &settings), Step::NeedsSecondFactor);
-        assert_eq!(next(&app, reset, false, true, &settings), Step::NeedsNewPassword);
-        assert_eq!(next(&app, reset, true, true, &settings), Step::NeedsSecondFactor);
+        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), SignInStep::Complete);
+        assert_eq!(next(&app, Strategy::Password, false, true, &settings), SignInStep::NeedsSecondFactor);
+        assert_eq!(next(&app, reset, false, true, &settings), SignInStep::NeedsNewPassword);
+        assert_eq!(next(&app, reset, true, true, &settings), SignInStep::NeedsSecondFactor);
         settings.sign_in.client_trust = true;
-        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), Step::NeedsClientTrust);
-        assert_eq!(next(&plain, Strategy::Password, false, true, &settings), Step::Complete);
-        assert_eq!(next(&plain, Strategy::EmailCode, false, false, &settings), Step::Complete);
-        assert_eq!(next(&app, Strategy::Password, false, false, &settings), Step::NeedsSecondFactor);
+        assert_eq!(next(&plain, Strategy::Password, false, false, &settings), SignInStep::NeedsClientTrust);
+        assert_eq!(next(&plain, Strategy::Password, false, true, &settings), SignInStep::Complete);
+        assert_eq!(next(&plain, Strategy::EmailCode, false, false, &settings), SignInStep::Complete);
+        assert_eq!(next(&app, Strategy::Password, false, false, &settings), SignInStep::NeedsSecondFactor);
     }
 
     #[test]
@@ -264,12 +265,12 @@ mod tests {
         let locked = || user(r#","lock":{"until":null}"#);
         let mut settings = Settings::default();
         let refused =
-            admitted(locked(), Step::NeedsFirstFactor, &settings, NOW).err().map(|error| error.code());
+            admitted(locked(), SignInStep::NeedsFirstFactor, &settings, NOW).err().map(|error| error.code());
         assert_eq!(refused, Some(Code::UserLocked));
         settings.attack_protection.enumeration_protection = true;
-        assert!(matches!(admitted(locked(), Step::NeedsFirstFactor, &settings, NOW), Ok(None)));
-        assert!(admitted(locked(), Step::NeedsSecondFactor, &settings, NOW).is_err());
-        let told = told(Error::new(Code::UserLocked), Strategy::Password, &settings);
-        assert_eq!(told.code(), Code::FormPasswordOrIdentifierIncorrect);
+        assert!(matches!(admitted(locked(), SignInStep::NeedsFirstFactor, &settings, NOW), Ok(None)));
+        assert!(admitted(locked(), SignInStep::NeedsSecondFactor, &settings, NOW).is_err());
+        let refusal = public_refusal(Error::new(Code::UserLocked), Strategy::Password, &settings);
+        assert_eq!(refusal.code(), Code::FormPasswordOrIdentifierIncorrect);
     }
 }

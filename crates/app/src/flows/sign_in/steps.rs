@@ -3,26 +3,28 @@
 use latchkey_base::kinds::SignInId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 
-use super::attempt::{self, Attempt, Stage};
+use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, nobody, rules};
+use crate::door::redirects;
 use crate::flows::factors::evidence::Evidence;
 use crate::flows::factors::proof::prove;
 use crate::flows::factors::rules::choose;
-use crate::flows::factors::sending::{Link, Sending, send};
-use crate::frontend::redirects;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::factors::model::Factor;
-use crate::resources::factors::rules as factors;
-use crate::resources::portal::model::Page;
-use crate::resources::sign_ins::model::{SignIn, Step};
-use crate::resources::sign_ins::store;
-use crate::resources::users::model::{Strategy, User};
-use crate::settings::Settings;
+use crate::flows::factors::sending::{LinkToSend, Sending, send};
+use crate::flows::portal::model::Page;
+use crate::messaging::messages::model::Asker;
+use crate::people::challenges::model::Challenge;
+use crate::people::factors::model::Factor;
+use crate::people::factors::rules as factors;
+use crate::people::users::model::User;
+use crate::presence::sign_ins::model::{SignIn, SignInStep};
+use crate::presence::sign_ins::store;
 
-/// What somebody wants to have sent.
-pub struct Wish {
-    /// How.
+/// A request to send a code or a link, as proof of a factor.
+pub struct FactorRequest {
+    /// The way of proof.
     pub strategy: Option<Strategy>,
     /// To which of their addresses or numbers, by its id.
     pub recipient: Option<String>,
@@ -31,11 +33,16 @@ pub struct Wish {
 }
 
 /// Sends the code or link of a first factor.
-pub async fn prepare_first(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) -> Result<Attempt> {
-    let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_first_factor(&attempt.sign_in, stage.act.now)?;
-    let strategy = wish.strategy.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
-    let sent = send_first(tx, &stage, &attempt, strategy, wish).await?;
+pub async fn prepare_first(
+    tx: &mut Tx,
+    context: SignInContext,
+    id: SignInId,
+    request: FactorRequest,
+) -> Result<SignInAttempt> {
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
+    rules::expects_first_factor(&attempt.sign_in, context.act.now)?;
+    let strategy = request.strategy.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
+    let sent = send_first(tx, &context, &attempt, strategy, request).await?;
     attempt.sign_in.links.note(&sent);
     attempt.sign_in.first_factor = Some(sent);
     store::save(tx, &attempt.sign_in).await?;
@@ -45,28 +52,28 @@ pub async fn prepare_first(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) 
 /// Sends the code or link of a first factor of an attempt that is locked, or new.
 pub async fn send_first(
     tx: &mut Tx,
-    stage: &Stage,
-    attempt: &Attempt,
+    context: &SignInContext,
+    attempt: &SignInAttempt,
     strategy: Strategy,
-    wish: Wish,
+    request: FactorRequest,
 ) -> Result<Challenge> {
-    let (factor, is_delivered) = first_factor(stage, attempt, strategy, wish.recipient.as_deref())?;
+    let (factor, is_delivered) = first_factor(context, attempt, strategy, request.recipient.as_deref())?;
     let previous = attempt.sign_in.first_factor.as_ref();
-    send_factor(tx, stage, attempt, &factor, previous, wish.redirect_url, is_delivered).await
+    send_factor(tx, context, attempt, &factor, previous, request.redirect_url, is_delivered).await
 }
 
 /// The factor somebody means, and whether anything is really sent.
 fn first_factor(
-    stage: &Stage,
-    attempt: &Attempt,
+    context: &SignInContext,
+    attempt: &SignInAttempt,
     strategy: Strategy,
     named: Option<&str>,
 ) -> Result<(Factor, bool)> {
-    let (sign_in, settings) = (&attempt.sign_in, stage.settings());
+    let (sign_in, settings) = (&attempt.sign_in, context.settings());
     let claim = sign_in.claim.as_ref().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let all = attempt.user.as_ref().map(|user| factors::first(user, sign_in.typed(), settings));
     let all = all.unwrap_or_default();
-    if attempt.user.is_some() && !stage.is_guarded() {
+    if attempt.user.is_some() && !context.is_guarded() {
         let chosen = choose(&all, strategy, named, |factor| is_typed(factor, sign_in), NOT_OFFERED)?;
         return Ok((chosen.clone(), true));
     }
@@ -85,41 +92,54 @@ fn is_typed(factor: &Factor, sign_in: &SignIn) -> bool {
     id.is_some() && id == sign_in.typed()
 }
 
+/// Who asks for a code: whoever was signed in on this client before, or has shown a first factor, is no stranger.
+fn asker(attempt: &SignInAttempt) -> Asker {
+    let client = &attempt.client;
+    let is_known = attempt.user.as_ref().is_some_and(|user| client.known_users.contains(&user.id));
+    let first = attempt.sign_in.first_factor.as_ref();
+    match is_known || first.is_some_and(|first| first.verified_at.is_some()) {
+        true => Asker::Known,
+        false => Asker::Stranger,
+    }
+}
+
 async fn send_factor(
     tx: &mut Tx,
-    stage: &Stage,
-    attempt: &Attempt,
+    context: &SignInContext,
+    attempt: &SignInAttempt,
     factor: &Factor,
     previous: Option<&Challenge>,
     redirect_url: Option<String>,
     is_delivered: bool,
 ) -> Result<Challenge> {
-    let base_url = stage.site.base_url.as_str();
+    let base_url = context.site.base_url.as_str();
     let link = match factor.strategy {
         Strategy::EmailLink => {
             let home = || format!("{base_url}{}", Page::SignIn.path());
             // Scripts write what they do not have as nothing.
             let url = redirect_url.filter(|url| !url.is_empty()).unwrap_or_else(home);
-            let redirect_url = redirects::checked(&stage.site, Some(&url))?.as_str().to_owned();
-            Some(Link { base_url, owner: attempt.sign_in.id.as_str(), redirect_url })
+            let page = redirects::allowed_in(tx, &context.site, Some(&url)).await?;
+            let redirect_url = page.as_str().to_owned();
+            Some(LinkToSend { base_url, owner: attempt.sign_in.id.as_str(), redirect_url })
         }
         _ => None,
     };
     let (user, locale) = (attempt.user.as_ref(), attempt.sign_in.locale.as_deref());
-    send(tx, &stage.act, Sending { factor, user, locale, previous, link, is_delivered }).await
+    let asker = asker(attempt);
+    send(tx, &context.act, Sending { factor, asker, user, locale, previous, link, is_delivered }).await
 }
 
 /// Tries a first factor.
 pub async fn attempt_first(
     tx: &mut Tx,
-    stage: Stage,
+    context: SignInContext,
     id: SignInId,
     strategy: Strategy,
     evidence: Evidence,
-) -> Result<Attempt> {
-    let attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_first_factor(&attempt.sign_in, stage.act.now)?;
-    let attempt = try_first(tx, &stage, attempt, strategy, evidence).await?;
+) -> Result<SignInAttempt> {
+    let attempt = attempt::lock(tx, &context, &id).await?;
+    rules::expects_first_factor(&attempt.sign_in, context.act.now)?;
+    let attempt = try_first(tx, &context, attempt, strategy, evidence).await?;
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
 }
@@ -127,46 +147,46 @@ pub async fn attempt_first(
 /// Tries a first factor of an attempt that is locked, or new.
 pub async fn try_first(
     tx: &mut Tx,
-    stage: &Stage,
-    mut attempt: Attempt,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
     strategy: Strategy,
     evidence: Evidence,
-) -> Result<Attempt> {
+) -> Result<SignInAttempt> {
     // A code that was sent to no address of the user's was not really sent.
-    let challenge = attempt.sign_in.first_factor.clone();
+    let challenge = attempt.sign_in.first_factor.clone().map(|sent| sent.answered_by(strategy));
     let is_fake =
         challenge.as_ref().is_some_and(|sent| sent.target.is_some() && sent.identification.is_none());
     let is_nobody = is_fake && matches!(evidence, Evidence::Code(_));
     let Some(user) = attempt.user.take().filter(|_| !is_nobody) else {
-        return nobody::try_first(stage, attempt, strategy, evidence);
+        return nobody::try_first(context, attempt, strategy, evidence);
     };
-    match check_first(stage, &attempt.sign_in, &user, strategy, challenge.as_ref()) {
+    match check_first(context, &attempt.sign_in, &user, strategy, challenge.as_ref()) {
         Ok(()) => (),
         // Where answers must not tell who has an account, they do not tell what it has either.
-        Err(_) if stage.is_guarded() => return nobody::try_first(stage, attempt, strategy, evidence),
+        Err(_) if context.is_guarded() => return nobody::try_first(context, attempt, strategy, evidence),
         Err(error) => return Err(error),
     }
-    let proof = prove(tx, &stage.act, user, strategy, challenge.as_ref(), evidence).await?;
+    let proof = prove(tx, &context.act, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.first_factor = Some(proof.challenge);
     match proof.refusal {
         Some(refusal) => {
-            attempt.refusal = Some(rules::told(refusal, strategy, stage.settings()));
+            attempt.refusal = Some(rules::public_refusal(refusal, strategy, context.settings()));
             attempt.user = Some(proof.user);
             Ok(attempt)
         }
-        None => finish::after_first(tx, stage, attempt, proof.user, strategy, None).await,
+        None => finish::after_first(tx, context, attempt, proof.user, strategy, None).await,
     }
 }
 
 /// Refuses a first factor the user does not have, or has not any more since the code was sent.
 pub fn check_first(
-    stage: &Stage,
+    context: &SignInContext,
     sign_in: &SignIn,
     user: &User,
     strategy: Strategy,
     challenge: Option<&Challenge>,
 ) -> Result<()> {
-    let offered = factors::first(user, sign_in.typed(), stage.settings());
+    let offered = factors::first(user, sign_in.typed(), context.settings());
     check_offered(&offered, strategy, challenge, NOT_OFFERED)
 }
 
@@ -182,17 +202,22 @@ fn check_offered(
 }
 
 /// Sends the code or link of a second factor.
-pub async fn prepare_second(tx: &mut Tx, stage: Stage, id: SignInId, wish: Wish) -> Result<Attempt> {
-    let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_second_factor(&attempt.sign_in, stage.act.now)?;
+pub async fn prepare_second(
+    tx: &mut Tx,
+    context: SignInContext,
+    id: SignInId,
+    request: FactorRequest,
+) -> Result<SignInAttempt> {
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
+    rules::expects_second_factor(&attempt.sign_in, context.act.now)?;
     let user = attempt.user.as_ref().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
-    let all = second_factors(user, &attempt.sign_in, stage.settings());
+    let all = second_factors(user, &attempt.sign_in, context.settings());
     let first_sent = || all.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
-    let strategy = wish.strategy.or_else(first_sent).ok_or_else(|| Error::new(NO_SECOND))?;
-    let named = wish.recipient.as_deref();
+    let strategy = request.strategy.or_else(first_sent).ok_or_else(|| Error::new(NO_SECOND))?;
+    let named = request.recipient.as_deref();
     let factor = choose(&all, strategy, named, is_default, NO_SECOND)?;
     let previous = attempt.sign_in.second_factor.as_ref();
-    let sent = send_factor(tx, &stage, &attempt, factor, previous, wish.redirect_url, true).await?;
+    let sent = send_factor(tx, &context, &attempt, factor, previous, request.redirect_url, true).await?;
     attempt.sign_in.links.note(&sent);
     attempt.sign_in.second_factor = Some(sent);
     store::save(tx, &attempt.sign_in).await?;
@@ -206,9 +231,9 @@ fn is_default(factor: &Factor) -> bool {
 }
 
 /// What is to be proven beside the first factor.
-fn second_factors(user: &User, sign_in: &SignIn, settings: &Settings) -> Vec<Factor> {
+pub fn second_factors(user: &User, sign_in: &SignIn, settings: &Settings) -> Vec<Factor> {
     match sign_in.step {
-        Step::NeedsClientTrust => factors::trust(user, sign_in.typed(), settings),
+        SignInStep::NeedsClientTrust => factors::trust(user, sign_in.typed(), settings),
         _ => factors::second(user, settings),
     }
 }
@@ -216,23 +241,23 @@ fn second_factors(user: &User, sign_in: &SignIn, settings: &Settings) -> Vec<Fac
 /// Tries a second factor.
 pub async fn attempt_second(
     tx: &mut Tx,
-    stage: Stage,
+    context: SignInContext,
     id: SignInId,
     strategy: Strategy,
     evidence: Evidence,
-) -> Result<Attempt> {
-    let mut attempt = attempt::lock(tx, &stage, &id).await?;
-    rules::expects_second_factor(&attempt.sign_in, stage.act.now)?;
+) -> Result<SignInAttempt> {
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
+    rules::expects_second_factor(&attempt.sign_in, context.act.now)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
-    let challenge = attempt.sign_in.second_factor.clone();
-    let offered = second_factors(&user, &attempt.sign_in, stage.settings());
+    let challenge = attempt.sign_in.second_factor.clone().map(|sent| sent.answered_by(strategy));
+    let offered = second_factors(&user, &attempt.sign_in, context.settings());
     check_offered(&offered, strategy, challenge.as_ref(), NO_SECOND)?;
-    let proof = prove(tx, &stage.act, user, strategy, challenge.as_ref(), evidence).await?;
+    let proof = prove(tx, &context.act, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.second_factor = Some(proof.challenge);
     attempt.refusal = proof.refusal;
     let attempt = match attempt.refusal.is_some() {
-        true => Attempt { user: Some(proof.user), ..attempt },
-        false => finish::complete(tx, &stage, attempt, proof.user).await?,
+        true => SignInAttempt { user: Some(proof.user), ..attempt },
+        false => finish::complete(tx, &context, attempt, proof.user).await?,
     };
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)

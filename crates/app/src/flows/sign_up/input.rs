@@ -56,7 +56,8 @@ pub struct PrepareVerification {
 /// Body of `attemptSignUpsVerification`.
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct AttemptVerification {
+#[schemars(rename = "AttemptVerification")]
+pub struct AttemptSignUpVerification {
     /// `email_code` or `phone_code`.
     pub strategy: Option<String>,
     /// The code.

@@ -1,23 +1,24 @@
-//! Opening the link in an e-mail. It may happen in another browser than the one that asked for it; the
-//! session is opened where the attempt was made all the same.
+//! Opening the link in an e-mail. It may happen in another browser than the one that asked for it. That one is shown
+//! a code to enter where the attempt was made; or, if the settings allow it, the session is opened there.
 
-use latchkey_base::kinds::{ClientId, SignUpId};
+use latchkey_base::kinds::SignUpId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::strategy::Strategy;
 
-use super::step::{Step, twice};
+use super::step::{StepOutcome, write_retrying_once};
 use super::{complete, rules};
-use crate::cx::{Act, Cx};
-use crate::flows::verify::{Verified, outdated};
-use crate::frontend::visitor::{Hold, Visitor};
-use crate::resources::challenges::model::{Challenge, State};
-use crate::resources::challenges::rules::{attempt_link, is_link};
-use crate::resources::clients::model::Client;
-use crate::resources::clients::store as clients;
-use crate::resources::sign_ups::fields;
-use crate::resources::sign_ups::model::{SignUp, Status};
-use crate::resources::sign_ups::store;
+use crate::door::visitor::{ClientHandle, Visitor};
+use crate::flows::verify::{CLIENT_MISMATCH, Verified, outdated};
+use crate::people::challenges::model::{Challenge, State};
+use crate::people::challenges::rules::{attempt_link, code_for_link, is_link};
+use crate::presence::clients::model::Client;
+use crate::presence::clients::store as clients;
+use crate::presence::clients::token::ClientProof;
+use crate::presence::sign_ups::model::{SignUp, SignUpStatus};
+use crate::presence::sign_ups::{fields, store};
 
 /// What a browser is told whose link proved the address.
 const VERIFIED: &str = "verified";
@@ -27,12 +28,11 @@ const VERIFIED: &str = "verified";
 pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignUpId, token: &str) -> Result<Verified> {
     let opening = Opening {
         act: visitor.act(cx),
-        hold: visitor.hold(),
-        client: visitor.client.as_ref().map(|client| client.id.clone()),
+        handle: visitor.client_handle(),
         id,
         token: Secret::new(token.to_owned()),
     };
-    let (verified, mine) = twice(cx, move |tx| Box::pin(opening.open(tx))).await?;
+    let (verified, mine) = write_retrying_once(cx, move |tx| Box::pin(opening.open(tx))).await?;
     if let Some((client, secret)) = mine {
         visitor.becomes(client, secret);
     }
@@ -43,14 +43,13 @@ pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignUpId, token: 
 #[derive(Clone)]
 struct Opening {
     act: Act,
-    hold: Hold,
-    client: Option<ClientId>,
+    handle: ClientHandle,
     id: SignUpId,
     token: Secret,
 }
 
 /// What came of it, and what became of the client if it is the one that asks.
-type Outcome = (Verified, Option<(Client, Option<Secret>)>);
+type Outcome = (Verified, Option<(Client, Option<ClientProof>)>);
 
 impl Opening {
     async fn open(self, tx: &mut Tx) -> Result<Outcome> {
@@ -66,29 +65,40 @@ impl Opening {
             return Ok((outdated(&sign_up.links, self.token.expose())?, None));
         };
         let redirect_url = challenge.redirect_url.clone().ok_or_else(invalid)?;
-        let is_same = self.client.as_ref() == Some(&client.id);
-        let told = |status, session| Verified { redirect_url, status, session };
-        let challenge = match self.tried(challenge, is_same) {
+        let is_same = self.handle.id() == Some(&client.id);
+        let told = |status, session| Verified { session, ..Verified::told(redirect_url, status) };
+        let challenge = match self.tried(challenge.clone(), is_same) {
             Ok(challenge) => challenge,
+            Err(CLIENT_MISMATCH) if self.takes_code() => {
+                let (challenge, code) = code_for_link(act, challenge)?;
+                claimed.verification = Some(challenge);
+                store::save(tx, &sign_up).await?;
+                return Ok((Verified { code: Some(code), ..told(CLIENT_MISMATCH, None) }, None));
+            }
             Err(status) => {
                 // A second click finds what the first one has done, and does nothing.
                 let created = sign_up.created.filter(|_| status == VERIFIED);
                 return Ok((told(status, created.map(|created| created.session)), None));
             }
         };
-        claimed.verification = Some(Challenge { verified_at_client: self.client.clone(), ..challenge });
+        claimed.verification = Some(Challenge { verified_at_client: self.handle.id().cloned(), ..challenge });
         let step = self.conclude(tx, is_same, client, sign_up).await?;
         let session = step.sign_up.created.as_ref().map(|created| created.session.clone());
         let status = if step.refusal.is_some() { "failed" } else { VERIFIED };
         Ok((told(status, session), is_same.then_some((step.client, step.secret))))
     }
 
-    /// The challenge once it is met, or what to tell instead.
+    /// Whether a code is another way to prove the address.
+    fn takes_code(&self) -> bool {
+        self.act.settings.attributes.email_address.is_verified_by(Strategy::EmailCode)
+    }
+
+    /// The proven challenge, or what the browser is told instead.
     fn tried(&self, challenge: Challenge, is_same: bool) -> Result<Challenge, &'static str> {
         let (act, now) = (&self.act, self.act.now);
         let must_be_same = act.settings.attack_protection.email_link_require_same_client;
         match challenge.state(now) {
-            State::Unverified if must_be_same && !is_same => Err("client_mismatch"),
+            State::Unverified if must_be_same && !is_same => Err(CLIENT_MISMATCH),
             State::Unverified => Ok(attempt_link(challenge, self.token.expose(), now).challenge),
             State::Expired => Err("expired"),
             State::Verified | State::Transferable => Err(VERIFIED),
@@ -96,18 +106,24 @@ impl Opening {
         }
     }
 
-    async fn conclude(&self, tx: &mut Tx, is_same: bool, client: Client, sign_up: SignUp) -> Result<Step> {
+    async fn conclude(
+        &self,
+        tx: &mut Tx,
+        is_same: bool,
+        client: Client,
+        sign_up: SignUp,
+    ) -> Result<StepOutcome> {
         let act = &self.act;
         let settings = &act.settings;
         store::save(tx, &sign_up).await?;
-        let is_open = sign_up.status(act.now) == Status::MissingRequirements
+        let is_open = sign_up.status(act.now) == SignUpStatus::MissingRequirements
             && rules::admit(settings, sign_up.is_invited).is_ok();
         match is_open && fields::progress(&sign_up, settings).is_complete() {
             true => {
-                let hold = is_same.then_some(&self.hold);
-                complete::complete(tx, &self.act, hold, client, sign_up).await
+                let handle = is_same.then_some(&self.handle);
+                complete::complete(tx, &self.act, handle, client, sign_up).await
             }
-            false => Ok(Step { client, secret: None, sign_up, refusal: None }),
+            false => Ok(StepOutcome { client, secret: None, sign_up, refusal: None }),
         }
     }
 }

@@ -5,6 +5,7 @@ pub mod complete;
 pub mod frontend;
 pub mod input;
 pub mod link;
+pub mod restrictions;
 pub mod rules;
 pub mod step;
 pub mod tickets;

@@ -5,22 +5,22 @@ use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use latchkey_base::text::{name_problem, typed_phone, username_problem};
 use latchkey_base::{Code, Error, Problem, Result, Time};
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::settings::{Settings, SignUpMode};
+use latchkey_kernel::strategy::Strategy;
 
 use super::input::SignUpForm;
-use crate::cx::Act;
-use crate::resources::challenges::rules::{self as challenges, Prepared, Target};
-use crate::resources::identifications::codes::is_for_tests;
-use crate::resources::identifications::rules::{attribute, checked};
-use crate::resources::sign_ups::fields::needs_proof;
-use crate::resources::sign_ups::model::{Claimed, SignUp};
-use crate::resources::users::input::CreateUser;
-use crate::resources::users::metadata::stored;
-use crate::resources::users::model::{Kind, PasswordState, Strategy, User, Verification};
-use crate::resources::users::rules::{self as users, Setting, disabled};
-use crate::settings::{Settings, SignUpMode};
-
-/// What marks an address as one of many of the same person.
-const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
+use crate::people::challenges::rules as challenges;
+use crate::people::challenges::rules::{ChallengeTarget, PreparedChallenge};
+use crate::people::identifications::rules::{attribute, checked};
+use crate::people::restrictions::rules::blocked;
+use crate::people::users::input::CreateUser;
+use crate::people::users::metadata::stored;
+use crate::people::users::model::{ContactKind, PasswordState, User, Verification};
+use crate::people::users::rules as users;
+use crate::people::users::rules::{Setting, disabled};
+use crate::presence::sign_ups::fields::needs_proof;
+use crate::presence::sign_ups::model::{Claimed, SignUp};
 
 /// Whether people may sign up at all, or only those who were invited.
 pub fn admit(settings: &Settings, is_invited: bool) -> Result<()> {
@@ -43,7 +43,9 @@ pub fn fill(
     let attributes = &settings.attributes;
     let (email, phone) = contacts(form);
     let wallet = given(&form.web3_wallet).map(Some);
-    for (kind, said) in [(Kind::Email, email), (Kind::Phone, phone), (Kind::Wallet, wallet)] {
+    for (kind, said) in
+        [(ContactKind::Email, email), (ContactKind::Phone, phone), (ContactKind::Wallet, wallet)]
+    {
         match said.map(|text| text.map(|text| claim(kind, text, settings, test_mode))) {
             Some(Some(Ok(value))) => set_claim(sign_up.claimed_mut(kind), value),
             Some(Some(Err(problem))) => problems.push(problem),
@@ -67,8 +69,7 @@ pub fn fill(
         *field = text.map(str::to_owned);
     }
     if let Some(metadata) = &form.unsafe_metadata {
-        stored("unsafe_metadata", metadata.clone(), problems)?;
-        sign_up.unsafe_metadata = metadata.clone();
+        sign_up.unsafe_metadata = stored("unsafe_metadata", metadata.clone(), problems)?;
     }
     match form.legal_accepted {
         Some(true) => sign_up.legal_accepted_at = sign_up.legal_accepted_at.or(Some(now)),
@@ -98,11 +99,11 @@ fn contacts(form: &SignUpForm) -> (Said<'_>, Said<'_>) {
 }
 
 /// The stored form of an address or number that somebody says is theirs, if it is accepted here.
-pub fn claim(kind: Kind, text: &str, settings: &Settings, test_mode: bool) -> Result<String, Problem> {
+pub fn claim(kind: ContactKind, text: &str, settings: &Settings, test_mode: bool) -> Result<String, Problem> {
     if !attribute(kind, settings).enabled {
         return Err(disabled(kind.name()));
     }
-    let number = Some(text).filter(|_| kind == Kind::Phone).and_then(typed_phone);
+    let number = Some(text).filter(|_| kind == ContactKind::Phone).and_then(typed_phone);
     let value = checked(kind, number.as_deref().unwrap_or(text))?;
     match blocked(kind, &value, settings, test_mode) {
         Some(problem) => Err(problem),
@@ -110,25 +111,11 @@ pub fn claim(kind: Kind, text: &str, settings: &Settings, test_mode: bool) -> Re
     }
 }
 
-/// Why an address in its stored form is not accepted here, if it is not.
-fn blocked(kind: Kind, value: &str, settings: &Settings, test_mode: bool) -> Option<Problem> {
-    let is_subaddress = kind == Kind::Email
-        && value.rsplit_once('@').is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS))
-        && !(test_mode && is_for_tests(kind, value));
-    (settings.restrictions.block_email_subaddresses && is_subaddress).then(|| {
-        Problem::of(Code::NotAllowedAccess, kind.name())
-            .saying("Addresses with `+`, `=` or `#` are not accepted here.")
-    })
-}
-
 /// Whether everything somebody has said to be theirs is accepted here, whichever way it came: by a form, from
 /// a sign-in, or before the settings changed.
 pub fn accepted(sign_up: &SignUp, settings: &Settings, test_mode: bool) -> Result<()> {
-    let kinds = [Kind::Email, Kind::Phone, Kind::Wallet].into_iter();
-    let claimed = kinds.filter_map(|kind| Some((kind, sign_up.claimed(kind)?)));
-    Error::collect(
-        claimed.filter_map(|(kind, claimed)| blocked(kind, &claimed.value, settings, test_mode)).collect(),
-    )
+    let claimed = contacts_of(sign_up).into_iter();
+    Error::collect(claimed.filter_map(|(kind, value)| blocked(kind, &value, settings, test_mode)).collect())
 }
 
 /// Another value starts from the beginning; the same one keeps what was proven.
@@ -145,11 +132,21 @@ fn set_claim(field: &mut Option<Claimed>, value: String) {
 /// What of an attempt may be said to be taken. Where answers must not tell who has an account, those are told
 /// who have proven that the address is theirs.
 pub fn tellable(sign_up: &SignUp, settings: &Settings) -> Vec<(&'static str, String)> {
-    let is_silent = settings.attack_protection.enumeration_protection;
-    let kinds = [Kind::Email, Kind::Phone, Kind::Wallet].into_iter();
-    let told = kinds.filter(|kind| !(is_silent && needs_proof(sign_up, *kind, settings)));
-    let claimed = told.filter_map(|kind| Some((kind.name(), sign_up.claimed(kind)?.value.clone())));
+    let claimed = tellable_contacts(sign_up, settings).into_iter().map(|(kind, value)| (kind.name(), value));
     claimed.chain(sign_up.username.clone().map(|name| ("username", name))).collect()
+}
+
+/// The same without the username.
+pub fn tellable_contacts(sign_up: &SignUp, settings: &Settings) -> Vec<(ContactKind, String)> {
+    let is_silent = settings.attack_protection.enumeration_protection;
+    let told = |kind: &ContactKind| !(is_silent && needs_proof(sign_up, *kind, settings));
+    contacts_of(sign_up).into_iter().filter(|(kind, _)| told(kind)).collect()
+}
+
+/// What an attempt has said to be theirs, of what can stand on lists.
+pub fn contacts_of(sign_up: &SignUp) -> Vec<(ContactKind, String)> {
+    let kinds = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet].into_iter();
+    kinds.filter_map(|kind| Some((kind, sign_up.claimed(kind)?.value.clone()))).collect()
 }
 
 /// The strategy a form names, if it asks for a proof. Others are known, but ask for nothing here.
@@ -184,11 +181,10 @@ fn sent(name: &str) -> Option<Strategy> {
     all.into_iter().find(|strategy| strategy.name() == name)
 }
 
-/// What a strategy proves.
-pub fn proves(strategy: Strategy) -> Kind {
+pub fn proves(strategy: Strategy) -> ContactKind {
     match strategy {
-        Strategy::PhoneCode => Kind::Phone,
-        _ => Kind::Email,
+        Strategy::PhoneCode => ContactKind::Phone,
+        _ => ContactKind::Email,
     }
 }
 
@@ -199,7 +195,7 @@ pub fn prepare(
     strategy: Strategy,
     redirect_url: Option<String>,
     settings: &Settings,
-) -> Result<Prepared> {
+) -> Result<PreparedChallenge> {
     let kind = proves(strategy);
     let owner = sign_up.id.to_string();
     if !attribute(kind, settings).verifications.contains(&strategy) {
@@ -210,7 +206,7 @@ pub fn prepare(
     if claimed.is_verified() {
         return Err(Error::new(Code::VerificationAlreadyVerified));
     }
-    let target = Target { kind, value: &claimed.value, identification: None };
+    let target = ChallengeTarget { kind, value: &claimed.value, identification: None };
     let previous = claimed.verification.as_ref();
     let prepared = match strategy {
         Strategy::EmailLink => {
@@ -228,17 +224,16 @@ pub fn prepare(
 /// The user an attempt makes.
 pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
     let values =
-        |kind: Kind| sign_up.claimed(kind).map(|claimed| claimed.value.clone()).into_iter().collect();
+        |kind: ContactKind| sign_up.claimed(kind).map(|claimed| claimed.value.clone()).into_iter().collect();
     let input = CreateUser {
         external_id: sign_up.external_id.clone(),
         first_name: sign_up.first_name.clone(),
         last_name: sign_up.last_name.clone(),
         locale: sign_up.locale.clone(),
-        email_address: values(Kind::Email),
-        phone_number: values(Kind::Phone),
-        web3_wallet: values(Kind::Wallet),
+        email_address: values(ContactKind::Email),
+        phone_number: values(ContactKind::Phone),
+        web3_wallet: values(ContactKind::Wallet),
         username: sign_up.username.clone(),
-        unsafe_metadata: sign_up.unsafe_metadata.clone(),
         // Only whether there is one counts here; the digest takes another way.
         password_digest: sign_up.password.as_ref().map(|_| Secret::new(String::new())),
         // What people who sign up must have was asked of them already, and the terms are noted below.
@@ -249,13 +244,15 @@ pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
     };
     let mut problems = Vec::new();
     let mut user = users::create(&input, on, &mut problems)?;
+    user.unsafe_metadata = sign_up.unsafe_metadata.clone();
+    user.public_metadata = sign_up.public_metadata.clone();
     Error::collect(problems)?;
-    for kind in [Kind::Email, Kind::Phone, Kind::Wallet] {
+    for kind in [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet] {
         let Some(claimed) = sign_up.claimed(kind) else { continue };
         for contact in &mut user.contacts_mut(kind).all {
             contact.verification = proof(claimed);
             // Unproven where the instance does not ask for proof, yet what the person signs in with.
-            contact.reserved = !claimed.is_verified() && kind != Kind::Wallet;
+            contact.reserved = !claimed.is_verified() && kind != ContactKind::Wallet;
         }
     }
     user.legal_accepted_at = sign_up.legal_accepted_at;
@@ -265,8 +262,12 @@ pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
 }
 
 fn proof(claimed: &Claimed) -> Option<Verification> {
-    let met = claimed.verification.as_ref().filter(|challenge| challenge.verified_at.is_some())?;
-    Some(Verification { strategy: met.strategy, attempts: Some(met.attempts), expire_at: met.expire_at })
+    let proven = claimed.verification.as_ref().filter(|challenge| challenge.verified_at.is_some())?;
+    Some(Verification {
+        strategy: proven.strategy,
+        attempts: Some(proven.attempts),
+        expire_at: proven.expire_at,
+    })
 }
 
 /// What a form says about a field, if it does: its new text, or that it has none any more.
@@ -295,8 +296,8 @@ mod tests {
     use latchkey_jose::seal::MasterKey;
 
     use super::*;
-    use crate::resources::challenges::model::Challenge;
-    use crate::resources::sign_ups::model::Password;
+    use crate::people::challenges::model::Challenge;
+    use crate::presence::sign_ups::model::Password;
 
     const NOW: Time = Time::from_ms(1_700_000_000_000);
 
@@ -314,6 +315,7 @@ mod tests {
             settings: Arc::default(),
             url: "http://latchkey.test".into(),
             api_url: "http://latchkey.test".into(),
+            registry: Arc::default(),
         }
     }
 
@@ -354,12 +356,12 @@ mod tests {
         let (mut sign_up, _) = filled(address("Ada@Example.com"), &settings);
         assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
         let (sign_up, _) = again(sign_up, address("ada@example.com"), &settings);
-        assert!(sign_up.claimed(Kind::Email).unwrap().verification.is_some());
+        assert!(sign_up.claimed(ContactKind::Email).unwrap().verification.is_some());
         let (mut sign_up, _) = again(sign_up, address("eve@example.com"), &settings);
-        let claimed = sign_up.claimed(Kind::Email).unwrap();
+        let claimed = sign_up.claimed(ContactKind::Email).unwrap();
         assert!(claimed.verification.is_none() && claimed.is_outdated);
         assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
-        assert!(!sign_up.claimed(Kind::Email).unwrap().is_outdated);
+        assert!(!sign_up.claimed(ContactKind::Email).unwrap().is_outdated);
     }
 
     #[test]
@@ -370,7 +372,7 @@ mod tests {
         assert_eq!(refused(Strategy::EmailLink), Some(Code::VerificationStrategyInvalid));
         assert_eq!(refused(Strategy::PhoneCode), Some(Code::FormParamMissing));
         let claimed = sign_up.email_address.as_mut().unwrap();
-        claimed.verification = Some(Challenge::met(Strategy::EmailCode, NOW));
+        claimed.verification = Some(Challenge::proven(Strategy::EmailCode, NOW));
         let again = prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings);
         assert_eq!(code(again), Some(Code::VerificationAlreadyVerified));
     }
@@ -402,7 +404,7 @@ mod tests {
         settings.attack_protection.enumeration_protection = true;
         assert_eq!(told(&sign_up, &settings), ["username"]);
         let claimed = sign_up.email_address.as_mut().unwrap();
-        claimed.verification = Some(Challenge::met(Strategy::EmailCode, NOW));
+        claimed.verification = Some(Challenge::proven(Strategy::EmailCode, NOW));
         assert_eq!(told(&sign_up, &settings), ["email_address", "username"]);
     }
 
@@ -426,8 +428,8 @@ mod tests {
         };
         let (mut sign_up, _) = filled(form, &settings);
         sign_up.password = Some(Password::Moved);
-        let met = Challenge { attempts: 2, ..Challenge::met(Strategy::EmailLink, NOW) };
-        sign_up.email_address.as_mut().unwrap().verification = Some(met);
+        let proven = Challenge { attempts: 2, ..Challenge::proven(Strategy::EmailLink, NOW) };
+        sign_up.email_address.as_mut().unwrap().verification = Some(proven);
         let act = act();
         let on = Setting { instance: &act.instance, settings: &settings, now: NOW, rng: &*act.rng };
         let user = user(&sign_up, on).ok().unwrap();

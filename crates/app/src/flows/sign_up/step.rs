@@ -5,39 +5,39 @@ use latchkey_base::kinds::SignUpId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::{Body, Tx, unique_violation};
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::strategy::Strategy;
 
 use super::input::SignUpForm;
-use super::{complete, rules, tickets, transfer};
-use crate::cx::{Act, Cx};
-use crate::frontend::visitor::{Held, Hold};
-use crate::resources::challenges::rules::{Attempt, attempt_code};
-use crate::resources::clients::model::Client;
-use crate::resources::clients::store as clients;
-use crate::resources::identifications::rules::taken_problem;
-use crate::resources::messages::rules::{self as messages, Purpose};
-use crate::resources::messages::sending as outgoing;
-use crate::resources::sign_ups::fields;
-use crate::resources::sign_ups::model::{Password, SignUp};
-use crate::resources::sign_ups::{rules as attempts, store};
-use crate::resources::users::model::Strategy;
-use crate::resources::users::store as users;
+use super::{complete, restrictions, rules, tickets, transfer};
+use crate::door::visitor::{ClientHandle, LockedClient};
+use crate::messaging::messages::model::{Asker, Recipient};
+use crate::messaging::messages::rules::Purpose;
+use crate::messaging::messages::{rules as messages, sending as outgoing};
+use crate::people::challenges::rules::{AttemptOutcome, attempt_code};
+use crate::people::identifications::rules::taken_problem;
+use crate::people::recipients::channel;
+use crate::people::users::store as users;
+use crate::presence::clients::model::Client;
+use crate::presence::clients::store as clients;
+use crate::presence::clients::token::ClientProof;
+use crate::presence::sign_ups::model::{Password, SignUp};
+use crate::presence::sign_ups::{fields, rules as attempts, store};
 
 /// What every step needs.
 #[derive(Clone)]
-pub struct Stage {
+pub struct SignUpContext {
     /// Who does it when, and by which settings.
     pub act: Act,
     /// The client that asks.
-    pub hold: Hold,
+    pub client: ClientHandle,
 }
 
 /// What came of a step. It is kept even where the answer is a refusal: a wrong code counts.
-pub struct Step {
-    /// The client.
+pub struct StepOutcome {
     pub client: Client,
-    /// Its new secret, if it has one.
-    pub secret: Option<Secret>,
-    /// The attempt.
+    /// What proves it, if that is new.
+    pub secret: Option<ClientProof>,
     pub sign_up: SignUp,
     /// Why the answer is a refusal, if it is.
     pub refusal: Option<Error>,
@@ -45,8 +45,7 @@ pub struct Step {
 
 /// What a form says, checked as far as that is possible without looking at the database.
 #[derive(Clone)]
-pub struct Wanted {
-    /// The form.
+pub struct CheckedForm {
     pub form: SignUpForm,
     /// The password in it, hashed.
     pub password: Option<Password>,
@@ -56,9 +55,9 @@ pub struct Wanted {
     pub redirect_url: Option<String>,
 }
 
-/// Runs the transaction of a step. Somebody may take an identifier between the look at it and the writing;
-/// a second look then tells which one it was.
-pub async fn twice<T, F>(cx: &Cx, work: F) -> Result<T>
+/// Runs the transaction of a step. Somebody else may take an identifier after it was found free and before it is
+/// written. Then the transaction runs a second time, which finds and names the identifier that is taken.
+pub async fn write_retrying_once<T, F>(cx: &Cx, work: F) -> Result<T>
 where
     T: Send + 'static,
     F: Clone + for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
@@ -77,11 +76,11 @@ fn explained(error: Error) -> Error {
     }
 }
 
-impl Stage {
+impl SignUpContext {
     /// Begins an attempt, which takes the place of the one under way on the client.
-    pub async fn create(self, tx: &mut Tx, wanted: Wanted) -> Result<Step> {
+    pub async fn create(self, tx: &mut Tx, wanted: CheckedForm) -> Result<StepOutcome> {
         let act = &self.act;
-        let Held { client, secret } = self.hold.lock(tx, act).await?;
+        let LockedClient { client, secret } = self.client.lock_or_create(tx, act).await?;
         if let Some(error) = complete::occupied(tx, act, &client).await? {
             return Err(error);
         }
@@ -97,11 +96,11 @@ impl Stage {
         store::insert(tx, &sign_up).await?;
         clients::save(tx, &client, act.now).await?;
         let step = self.conclude(tx, client, sign_up).await?;
-        Ok(Step { secret: step.secret.or(secret), ..step })
+        Ok(StepOutcome { secret: step.secret.or(secret), ..step })
     }
 
     /// Changes what is known of the person.
-    pub async fn update(self, tx: &mut Tx, id: SignUpId, wanted: Wanted) -> Result<Step> {
+    pub async fn update(self, tx: &mut Tx, id: SignUpId, wanted: CheckedForm) -> Result<StepOutcome> {
         let (client, sign_up) = self.lock(tx, &id).await?;
         let sign_up = attempts::open(sign_up, self.act.now)?;
         let sign_up = self.filled(tx, sign_up, wanted).await?;
@@ -116,29 +115,37 @@ impl Stage {
         id: SignUpId,
         strategy: Strategy,
         redirect_url: Option<String>,
-    ) -> Result<Step> {
+    ) -> Result<StepOutcome> {
         let (client, sign_up) = self.lock(tx, &id).await?;
         let mut sign_up = attempts::open(sign_up, self.act.now)?;
         rules::admit(&self.act.settings, sign_up.is_invited)?;
+        restrictions::check(tx, &self.act, &sign_up).await?;
         self.send(tx, &mut sign_up, strategy, redirect_url).await?;
         store::save(tx, &sign_up).await?;
-        Ok(Step { client, secret: None, sign_up, refusal: None })
+        Ok(StepOutcome { client, secret: None, sign_up, refusal: None })
     }
 
     /// Tries a code.
-    pub async fn attempt(self, tx: &mut Tx, id: SignUpId, strategy: Strategy, code: Secret) -> Result<Step> {
+    pub async fn attempt(
+        self,
+        tx: &mut Tx,
+        id: SignUpId,
+        strategy: Strategy,
+        code: Secret,
+    ) -> Result<StepOutcome> {
         let act = &self.act;
         let (client, mut sign_up) = self.lock(tx, &id).await?;
         let kind = rules::proves(strategy);
         let claimed = sign_up.claimed_mut(kind).as_mut();
         let claimed = claimed.ok_or_else(|| Error::new(Code::VerificationMissing))?;
-        let challenge = match claimed.verification.clone() {
+        let asked = claimed.verification.clone().map(|asked| asked.answered_by(strategy));
+        let challenge = match asked {
             Some(challenge) if challenge.strategy == strategy => challenge,
             Some(_) => return Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
             None if claimed.is_outdated => return Err(Error::new(Code::SignUpOutdatedVerification)),
             None => return Err(Error::new(Code::VerificationMissing)),
         };
-        let Attempt { challenge, refusal } = attempt_code(&act.master, challenge, &code, act.now)?;
+        let AttemptOutcome { challenge, refusal } = attempt_code(&act.master, challenge, &code, act.now)?;
         claimed.verification = Some(challenge);
         if refusal.is_none() {
             sign_up = attempts::open(sign_up, act.now)?;
@@ -151,29 +158,29 @@ impl Stage {
             None => Error::collect(self.taken(tx, &sign_up).await?).err(),
         };
         match refusal {
-            Some(_) => Ok(Step { client, secret: None, sign_up, refusal }),
+            Some(_) => Ok(StepOutcome { client, secret: None, sign_up, refusal }),
             None => self.conclude(tx, client, sign_up).await,
         }
     }
 
     /// Makes the user and the session if nothing is left to ask for. The attempt is saved already.
-    async fn conclude(&self, tx: &mut Tx, client: Client, sign_up: SignUp) -> Result<Step> {
+    async fn conclude(&self, tx: &mut Tx, client: Client, sign_up: SignUp) -> Result<StepOutcome> {
         match fields::progress(&sign_up, &self.act.settings).is_complete() {
-            true => complete::complete(tx, &self.act, Some(&self.hold), client, sign_up).await,
-            false => Ok(Step { client, secret: None, sign_up, refusal: None }),
+            true => complete::complete(tx, &self.act, Some(&self.client), client, sign_up).await,
+            false => Ok(StepOutcome { client, secret: None, sign_up, refusal: None }),
         }
     }
 
     /// The attempt of the client that asks; one of another client is not there.
     async fn lock(&self, tx: &mut Tx, id: &SignUpId) -> Result<(Client, SignUp)> {
-        let client = self.hold.lock_known(tx).await?;
+        let client = self.client.lock(tx).await?;
         let found = store::lock(tx, &self.act.instance, id).await?;
         let mine = found.filter(|sign_up| sign_up.client == client.id);
         Ok((client, mine.ok_or_else(|| Error::not_found("sign-up", id))?))
     }
 
     /// The attempt with what a form says; a code or link is on its way if the form asks for it.
-    async fn filled(&self, tx: &mut Tx, sign_up: SignUp, wanted: Wanted) -> Result<SignUp> {
+    async fn filled(&self, tx: &mut Tx, sign_up: SignUp, wanted: CheckedForm) -> Result<SignUp> {
         let act = &self.act;
         let settings = &act.settings;
         let sign_up = match wanted.form.ticket.as_deref().filter(|ticket| !ticket.is_empty()) {
@@ -182,10 +189,12 @@ impl Stage {
         };
         rules::admit(settings, sign_up.is_invited)?;
         let mut problems = Vec::new();
+        let invited = sign_up.clone();
         let mut sign_up =
             rules::fill(sign_up, &wanted.form, settings, act.test_mode, act.now, &mut problems)?;
         Error::collect(problems)?;
-        rules::accepted(&sign_up, settings, act.test_mode)?;
+        tickets::check_address(&invited, &sign_up)?;
+        restrictions::check(tx, act, &sign_up).await?;
         sign_up.password = wanted.password.or(sign_up.password);
         Error::collect(self.taken(tx, &sign_up).await?)?;
         if let Some(strategy) = wanted.strategy {
@@ -199,7 +208,7 @@ impl Stage {
 
     /// Which identifiers somebody else has, as far as that may be told.
     async fn taken(&self, tx: &mut Tx, sign_up: &SignUp) -> Result<Vec<Problem>> {
-        let mut problems = Vec::new();
+        let mut problems = restrictions::aliases(tx, &self.act, sign_up).await?;
         for (param, value) in rules::tellable(sign_up, &self.act.settings) {
             if users::is_held(tx, &sign_up.instance, param, &value).await? {
                 problems.push(taken_problem(param));
@@ -219,11 +228,12 @@ impl Stage {
         let prepared = rules::prepare(act, sign_up, strategy, redirect_url, &act.settings)?;
         let kind = rules::proves(strategy);
         let to = sign_up.claimed(kind).map(|claimed| claimed.value.as_str()).unwrap_or_default();
+        outgoing::check_country(act, channel(kind), to)?;
         if !prepared.is_sent {
             return Ok(());
         }
         let locale = sign_up.locale.as_deref();
-        let to = messages::Recipient { user: None, kind, to, identification: None, locale };
+        let to = Recipient { account: None, channel: channel(kind), to, identification: None, locale };
         let message = match strategy {
             Strategy::EmailLink => {
                 let url = format!("{}/v1/verify?token={}", act.url, prepared.secret.expose());
@@ -231,6 +241,6 @@ impl Stage {
             }
             _ => messages::code(act, to, &prepared.secret),
         };
-        outgoing::send_asked(tx, act, message).await
+        outgoing::send_asked(tx, act, Asker::Stranger, message).await
     }
 }

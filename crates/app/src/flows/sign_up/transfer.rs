@@ -1,14 +1,16 @@
-//! Going on from a sign-in that proved an address nobody has an account with.
+//! Going on from a sign-in that proved an address, or somebody, nobody has an account with.
 
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::strategy::Strategy;
 
-use crate::cx::Act;
-use crate::resources::challenges::model::Challenge;
-use crate::resources::clients::model::Client;
-use crate::resources::sign_ins;
-use crate::resources::sign_ups::model::{Claimed, SignUp};
-use crate::resources::users::model::{Kind, Strategy};
+use crate::people::challenges::model::Challenge;
+use crate::people::identifications::rules::checked;
+use crate::people::users::model::ContactKind;
+use crate::presence::clients::model::Client;
+use crate::presence::sign_ins;
+use crate::presence::sign_ups::model::{Claimed, SignUp};
 
 /// Takes over what the sign-in of a client has proven. The sign-in ends with it, so it can be taken over
 /// once. The caller saves the client.
@@ -20,16 +22,28 @@ pub async fn take_over(
 ) -> Result<(Client, SignUp)> {
     let nothing = || Error::new(Code::AccountTransferInvalid);
     let proven = sign_ins::transferable(tx, &client, act.now).await?.ok_or_else(nothing)?;
-    let kind = match proven.strategy {
-        Strategy::EmailCode | Strategy::EmailLink => Kind::Email,
-        Strategy::PhoneCode => Kind::Phone,
-        _ => return Err(nothing()),
-    };
-    let value = proven.target.clone().ok_or_else(nothing)?;
     let verified_at = proven.verified_at.or(Some(act.now));
     // The code was used up by the sign-in; nothing is left to try here.
-    let proven = Challenge { transferable: false, secret: None, verified_at, ..proven };
-    *sign_up.claimed_mut(kind) = Some(Claimed { verification: Some(proven), ..Claimed::new(value) });
+    let newcomer = proven.newcomer.clone();
+    let proven = Challenge { transferable: false, secret: None, verified_at, newcomer: None, ..proven };
+    let contacts = match (proven.strategy, newcomer) {
+        (Strategy::EmailCode | Strategy::EmailLink, _) => vec![(ContactKind::Email, proven.target.clone())],
+        (Strategy::PhoneCode, _) => vec![(ContactKind::Phone, proven.target.clone())],
+        (Strategy::Registered(_), Some(newcomer)) => {
+            sign_up.first_name = newcomer.first_name;
+            sign_up.last_name = newcomer.last_name;
+            vec![(ContactKind::Email, newcomer.email_address), (ContactKind::Phone, newcomer.phone_number)]
+        }
+        _ => return Err(nothing()),
+    };
+    let mut contacts = contacts.into_iter().filter_map(|(kind, value)| Some((kind, value?))).peekable();
+    contacts.peek().ok_or_else(nothing)?;
+    for (kind, value) in contacts {
+        // What a group above found out may be written in any way.
+        let value = checked(kind, &value)?;
+        let verification = Some(Challenge { target: Some(value.clone()), ..proven.clone() });
+        *sign_up.claimed_mut(kind) = Some(Claimed { verification, ..Claimed::new(value) });
+    }
     client.sign_in = None;
     Ok((client, sign_up))
 }

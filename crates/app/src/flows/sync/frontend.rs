@@ -3,6 +3,9 @@
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::domains::rules as domains;
 use latchkey_web::api::Api;
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
@@ -10,25 +13,19 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::steps;
-use crate::AppState;
-use crate::cx::Cx;
-use crate::frontend::redirects;
-use crate::frontend::reply::away;
-use crate::frontend::visitor::Visitor;
-use crate::resources::domains::rules as domains;
+use crate::door::redirects;
+use crate::door::reply::away;
+use crate::door::visitor::Visitor;
 
-/// Adds the operations.
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
     api.get("/v1/client/sync", "syncClient", sync)
         .summary("Bring a satellite domain together with the primary one")
-        .query::<SyncClient>()
         .errors(&[403, 422])
         .redirects(307)
         .public();
     api.get("/v1/client/link", "linkClient", link)
         .summary("Be known at a satellite domain")
-        .query::<LinkClient>()
         .errors(&[403])
         .redirects(307)
         .public();
@@ -53,9 +50,9 @@ async fn sync(
 ) -> Result<Response, Failure> {
     let site = &*visitor.site;
     let back = redirects::own(site, query.redirect_url.as_deref())?;
-    if let Some(seat) = &site.seat {
-        let primary = redirects::trusted(format!("{}/v1/client/sync", seat.primary_url))
-            .with("link_domain", &seat.satellite.name)
+    if let Some(satellite) = &site.satellite {
+        let primary = redirects::trusted(format!("{}/v1/client/sync", satellite.primary_url))
+            .with("link_domain", &satellite.domain.name)
             .with("redirect_url", back.as_str());
         return Ok(steps::begin(&cx, &visitor, &headers, &primary)?);
     }
@@ -86,8 +83,8 @@ async fn link(
 ) -> Result<Response, Failure> {
     let token = query.__clerk_token.filter(|token| !token.is_empty());
     let token = token.ok_or_else(|| Error::param(Code::MissingQueryParameter, "__clerk_token"))?;
-    match &visitor.site.seat {
-        Some(seat) => Ok(steps::arrive(&cx, &visitor, seat, &headers, token).await?),
+    match &visitor.site.satellite {
+        Some(satellite) => Ok(steps::arrive(&cx, &visitor, satellite, &headers, token).await?),
         // Tokens are for satellites; here none is good.
         None => Err(Error::param(Code::InvalidQueryParameterValue, "__clerk_token").into()),
     }

@@ -24,14 +24,14 @@ pub fn usable(state: Option<&str>) -> Option<String> {
     state.filter(is_plain).map(str::to_owned)
 }
 
-/// What the primary domain is told of a state: enough to know it again, too little to be taken for it.
-pub fn told(state: &str) -> String {
+/// What the primary domain learns of a state: its digest, from which the state cannot be made.
+pub fn shown_state(state: &str) -> String {
     URL_SAFE_NO_PAD.encode(sha256(state.as_bytes()))
 }
 
-/// The digest in what the primary domain was told.
-pub fn digest(told: &str) -> Option<Vec<u8>> {
-    URL_SAFE_NO_PAD.decode(told).ok().filter(|digest| digest.len() == 32)
+/// The digest in a shown state.
+pub fn digest(shown: &str) -> Option<Vec<u8>> {
+    URL_SAFE_NO_PAD.decode(shown).ok().filter(|digest| digest.len() == 32)
 }
 
 /// Whether a satellite asks the primary domain before it answers a handshake: when the app wants to know, or
@@ -51,7 +51,7 @@ mod tests {
         for bad in ["", "short", &"A".repeat(33), &"<".repeat(32)] {
             assert_eq!(usable(Some(bad)), None, "{bad}");
         }
-        assert_eq!(digest(&told(&state)).unwrap(), sha256(state.as_bytes()));
+        assert_eq!(digest(&shown_state(&state)).unwrap(), sha256(state.as_bytes()));
         assert_eq!((digest("AAAA"), digest("not base64!")), (None, None));
     }
 

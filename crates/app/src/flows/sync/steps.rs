@@ -4,28 +4,26 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_base::rng;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Result, rng};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::domains::rules as domains;
+use latchkey_kernel::limits::SYNC_MS;
+use latchkey_kernel::settings::Satellite;
 
 use super::rules::{self, DONE, STATE, SYNCED};
-use crate::cx::Cx;
-use crate::frontend::cookies;
-use crate::frontend::redirects::{self, Destination};
-use crate::frontend::reply::{add_cookie, away};
-use crate::frontend::site::Seat;
-use crate::frontend::visitor::Visitor;
-use crate::limits::SYNC_MS;
-use crate::resources::clients::store as clients;
-use crate::resources::domains::rules as domains;
-use crate::resources::syncs::model::{Sync, Taken};
-use crate::resources::syncs::store as syncs;
-use crate::settings::Satellite;
+use crate::door::cookies;
+use crate::door::redirects::{self, Destination};
+use crate::door::reply::{add_cookie, away};
+use crate::door::site::SatelliteSite;
+use crate::door::visitor::Visitor;
+use crate::presence::clients::store as clients;
+use crate::presence::syncs::{self, Sync, Taken};
 
 /// From a satellite to the primary domain, with something by which the satellite knows the browser again.
 pub fn begin(cx: &Cx, visitor: &Visitor, headers: &HeaderMap, primary: &Destination) -> Result<Response> {
     let known = rules::usable(cookies::read(headers, cookies::SYNC));
     let state = known.unwrap_or_else(|| URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng)));
-    let there = primary.with(STATE, &rules::told(&state));
+    let there = primary.with(STATE, &rules::shown_state(&state));
     let mut response = away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?;
     add_cookie(response.headers_mut(), &cookies::sync(&visitor.site, &state))?;
     Ok(response)
@@ -46,7 +44,7 @@ pub async fn vouch(
         instance: visitor.site.instance.clone(),
         satellite: satellite.name.clone(),
         state_digest,
-        client: visitor.client.as_ref().map(|client| client.id.clone()),
+        client: visitor.client_id(),
         redirect_url: then.as_str().to_owned(),
         expire_at: cx.now.plus_ms(SYNC_MS),
     };
@@ -60,19 +58,17 @@ pub async fn vouch(
 pub async fn arrive(
     cx: &Cx,
     visitor: &Visitor,
-    seat: &Seat,
+    satellite: &SatelliteSite,
     headers: &HeaderMap,
     token: String,
 ) -> Result<Response> {
     let invalid = || Error::param(Code::InvalidQueryParameterValue, "__clerk_token");
     // A browser that did not begin here is somebody else's, whatever state its token was made for.
     let state = rules::usable(cookies::read(headers, cookies::SYNC)).ok_or_else(invalid)?;
-    let state_digest = rules::digest(&rules::told(&state)).ok_or_else(invalid)?;
-    let (act, satellite) = (visitor.act(cx), seat.satellite.name.clone());
+    let state_digest = rules::digest(&rules::shown_state(&state)).ok_or_else(invalid)?;
+    let (act, domain) = (visitor.act(cx), satellite.domain.name.clone());
     let taken = cx.write(move |tx| {
-        Box::pin(
-            async move { syncs::take(tx, &act.instance, &satellite, &token, &state_digest, act.now).await },
-        )
+        Box::pin(async move { syncs::take(tx, &act.instance, &domain, &token, &state_digest, act.now).await })
     });
     let (client, redirect_url) = match taken.await? {
         Taken::Now { client, redirect_url } => (client, redirect_url),
@@ -88,11 +84,11 @@ pub async fn arrive(
     let mut arrived = visitor.alone();
     let is_client = found.is_some();
     if let Some((client, digest)) = found {
-        let secret = seat.secret(&client.id, &digest);
-        arrived.becomes(client, Some(secret));
+        let secret = satellite.secret(&client.id, &digest);
+        arrived.becomes(client, Some(secret.into()));
     }
     let then = redirects::trusted(redirect_url).set(SYNCED, DONE);
-    let mut response = cx.redirect(&arrived, StatusCode::TEMPORARY_REDIRECT, then.as_str()).await;
+    let mut response = arrived.redirect(cx, StatusCode::TEMPORARY_REDIRECT, then.as_str()).await;
     if !is_client {
         // The primary domain is who knows: nobody is signed in there.
         add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?;

@@ -2,11 +2,13 @@
 //! or an address of somebody who is signed in.
 
 pub mod frontend;
+mod other_browser;
 
 use latchkey_base::kinds::SessionId;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 
-use crate::resources::challenges::links::SentLinks;
+use crate::people::challenges::links::SentLinks;
 
 /// What came of opening a link.
 pub struct Verified {
@@ -16,11 +18,23 @@ pub struct Verified {
     pub status: &'static str,
     /// The session that was opened by it, as `__clerk_created_session`.
     pub session: Option<SessionId>,
+    /// The code that can be entered in the browser that asked for the link, if this is another one.
+    pub code: Option<Secret>,
+}
+
+/// What a browser is told that may not open a link because another one asked for it.
+pub const CLIENT_MISMATCH: &str = "client_mismatch";
+
+impl Verified {
+    /// A link that opened no session.
+    pub fn told(redirect_url: String, status: &'static str) -> Verified {
+        Verified { redirect_url, status, session: None, code: None }
+    }
 }
 
 /// What comes of a link that is not the current one: it leads back if it was sent once. Of any other nobody knows
 /// where to send the browser.
 pub fn outdated(links: &SentLinks, token: &str) -> Result<Verified> {
     let redirect_url = links.lead_to(token).ok_or_else(|| Error::new(Code::VerificationLinkTokenInvalid))?;
-    Ok(Verified { redirect_url: redirect_url.to_owned(), status: "expired", session: None })
+    Ok(Verified::told(redirect_url.to_owned(), "expired"))
 }

@@ -145,18 +145,18 @@ fn secrets_are_compared_in_constant_time_or_by_digest() {
     let read =
         |path: &str| std::fs::read_to_string(format!("{}/{path}", env!("CARGO_MANIFEST_DIR"))).unwrap();
     // A secret key is looked up by its digest: how much of a guess is right does not show.
-    let auth = read("src/auth.rs");
+    let auth = read("../kernel/src/auth.rs");
     assert!(
         auth.contains("sha256(bearer(parts)?.as_bytes())") && auth.contains("find_by_key(&mut tx, &digest)")
     );
-    assert!(!read("src/resources/instances/store.rs").contains("WHERE k.key"));
+    assert!(!read("../kernel/src/instances/store.rs").contains("WHERE k.key"));
     // Codes and backup codes.
-    for file in ["src/resources/identifications/codes.rs", "src/resources/users/factors.rs"] {
+    for file in ["src/people/identifications/codes.rs", "src/people/users/factors.rs"] {
         assert!(read(file).contains("constant_time_eq("), "{file}");
     }
     // A secret has no `==`, and nobody takes it out to use one.
     assert!(!read("../base/src/secret.rs").contains("PartialEq"));
-    for (path, text) in crate::architecture::sources("app") {
+    for (path, text) in crate::architecture::product() {
         assert!(!text.contains("expose() =="), "{}", path.display());
         assert!(!text.contains("== secret"), "{}", path.display());
     }

@@ -62,12 +62,18 @@ impl Subscriber for Recorder {
 
 /// A server whose log is recorded.
 async fn recorded() -> TestServer {
-    static ONCE: OnceLock<()> = OnceLock::new();
-    ONCE.get_or_init(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+    record();
     TestServer::start().await
 }
 
-fn log() -> String {
+/// Records what is logged from now on.
+pub(crate) fn record() {
+    static ONCE: OnceLock<()> = OnceLock::new();
+    ONCE.get_or_init(|| tracing::subscriber::set_global_default(Recorder).unwrap());
+}
+
+/// What was logged.
+pub(crate) fn log() -> String {
     LOG.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 

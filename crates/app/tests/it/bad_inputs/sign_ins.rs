@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use latchkey_app::resources::users::model::Strategy;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -3,13 +3,17 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::*;
 use latchkey_testkit::Reaction;
+
+use super::*;
 
 /// A courier that sends four events in one go.
 fn small_courier(t: &TestServer) -> Courier {
     let answer_timeout = Duration::from_secs(20);
-    Courier::new(&Parts { answer_timeout, events_at_once: 4, ..t.jobs_with(Options::default()) })
+    Courier::new(
+        &JobParts { answer_timeout, events_at_once: 4, ..t.jobs_with(Options::default()) },
+        Arc::default(),
+    )
 }
 
 /// Makes a user about whom there are ten events.

@@ -1,7 +1,8 @@
 //! Endpoints that fail for days, and what happens when they are enabled again.
 
-use super::*;
 use latchkey_testkit::Reaction;
+
+use super::*;
 
 /// An endpoint that failed for five days and was disabled. Two events never arrived there.
 async fn given_up(t: &TestServer, receiver: &Receiver) -> (String, [String; 2]) {
@@ -62,8 +63,8 @@ async fn an_endpoint_that_hangs_is_given_up_once() {
     for name in ["ann", "bob", "carl", "dora"] {
         user(&t, name).await;
     }
-    let parts = Parts { answer_timeout: Duration::from_secs(2), ..t.jobs_with(Options::default()) };
-    let courier = Courier::new(&parts);
+    let parts = JobParts { answer_timeout: Duration::from_secs(2), ..t.jobs_with(Options::default()) };
+    let courier = t.courier_of(&parts);
     send(&courier).await;
     receiver.react(Reaction::Hang);
     t.clock.advance_ms(5 * DAY_MS);

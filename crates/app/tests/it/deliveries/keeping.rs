@@ -1,7 +1,7 @@
 //! How long events and deliveries are kept, what happens to those that are gone, and what is counted.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::Reaction;
 
 use super::*;

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::*;
 use latchkey_testkit::Reaction;
+
+use super::*;
 
 /// How often each event arrived.
 fn times(receiver: &Receiver) -> HashMap<String, usize> {

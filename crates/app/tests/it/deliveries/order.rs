@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::*;
 use latchkey_testkit::Reaction;
+
+use super::*;
 
 /// A receiver that refuses one event while told to.
 async fn refusing(event_of: &str) -> Receiver {

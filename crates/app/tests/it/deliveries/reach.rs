@@ -2,10 +2,11 @@
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::SeqCst;
 
-use latchkey_app::resources::instances::model::Environment;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::settings::Settings;
 use latchkey_outbound::resolve::{Addresses, Resolve};
 use latchkey_testkit::Tenant;
 

@@ -3,8 +3,9 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use super::*;
 use latchkey_testkit::Reaction;
+
+use super::*;
 
 async fn replay(t: &TestServer, endpoint: &str, body: Value) -> Value {
     t.post(&format!("/v1/webhooks/endpoints/{endpoint}/replay"), body).await.ok()["events"].clone()

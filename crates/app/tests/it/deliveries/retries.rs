@@ -1,7 +1,8 @@
 //! What receivers do wrong, and what follows.
 
+use latchkey_testkit::{Reaction, until};
+
 use super::*;
-use latchkey_testkit::Reaction;
 
 /// The pauses after the first failures; a tenth more or less is chance.
 const PAUSES_MS: [i64; 7] =
@@ -143,7 +144,7 @@ async fn success_that_comes_too_late_is_none() {
     let t = TestServer::start().await;
     let (receiver, endpoint, event) = sent_once(&t, Reaction::Late(Duration::from_millis(700), 200)).await;
     // It says 200 while nobody listens any more.
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    until(|| receiver.reactions() == 1).await;
     let shown = delivery(&t, &endpoint, &event).await;
     assert_eq!((&shown["status"], &shown["log"][0]["succeeded"]), (&json!("pending"), &json!(false)));
     receiver.react(Reaction::Late(Duration::from_millis(100), 200));

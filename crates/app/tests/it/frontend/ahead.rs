@@ -32,7 +32,7 @@ async fn a_client_is_found_however_its_instance_is_and_nowhere_else() {
         |key: &str| vec![("host", "any.example.org".to_owned()), ("clerk-secret-key", key.to_owned())];
     let ways = [
         (vec![("host", t.tenant.frontend_api.clone())], true),
-        (vec![("host", "any.example.org".to_owned())], true),
+        (vec![("host", "localhost:3401".to_owned())], true),
         (by_proxy(&t.tenant.key), true),
         (by_proxy(&t.other.key), false),
         (vec![("host", t.other.frontend_api.clone())], false),

@@ -2,12 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use latchkey_app::frontend::cookies::suffix;
-use latchkey_app::resources::instances::keys::publishable_key;
-use latchkey_app::resources::instances::model::Environment;
-use latchkey_app::resources::instances::store::{save_frontend_api, save_settings};
-use latchkey_app::settings::{Satellite, Settings};
-use latchkey_testkit::{Answer, Browser, Tenant, TestServer, escape};
+use latchkey_app::door::cookies::suffix;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::instances::keys::publishable_key;
+use latchkey_kernel::instances::store::{save_frontend_api, save_settings};
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{Satellite, Settings};
+use latchkey_testkit::{Answer, Browser, LOCAL_HOST, Tenant, TestServer, escape};
 use serde_json::{Value, json};
 
 use super::{PASSWORD, sign_in, user};
@@ -47,11 +48,11 @@ fn row(line: &str) -> Row<'_> {
         panic!("not ten cells: {line}");
     };
     assert!(
-        ["on https", "if trusted", "no"].contains(&secure) && ["Lax", "Strict"].contains(&same_site),
+        ["on https", "if trusted", "no"].contains(&secure) && ["Lax", "None", "Strict"].contains(&same_site),
         "{line}"
     );
     let instances = match instances {
-        "all" => vec!["development", "production", "proxied", "satellite"],
+        "all" => vec!["development", "local", "production", "proxied", "satellite"],
         some => some.split(", ").collect(),
     };
     Row {
@@ -227,7 +228,11 @@ impl Place<'_> {
 
 #[tokio::test]
 async fn cookies_of_development_instances_are_those_of_the_table() {
-    let t = TestServer::start().await;
+    let settings = Settings {
+        allowed_origins: vec!["https://app.example.co.uk:3000".to_owned()],
+        ..Settings::default()
+    };
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
     user(&t, "ann@example.com").await;
     let apps =
         [("http://localhost:3000/", None), ("https://app.example.co.uk:3000/x", Some("example.co.uk"))];
@@ -244,6 +249,68 @@ async fn cookies_of_development_instances_are_those_of_the_table() {
         place.walk(&t, &t.tenant, &mut browser, app).await;
         place.end(&t, &t.tenant, &mut browser, app).await;
         place.finish();
+    }
+}
+
+#[tokio::test]
+async fn cookies_of_development_instances_over_https_on_this_machine_are_those_of_the_table() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let app = "http://localhost:3000/";
+    let suffix = suffix(&publishable_key(Environment::Development, LOCAL_HOST));
+    let mut place =
+        Place { kind: "local", host: LOCAL_HOST, registrable: None, suffix, seen: BTreeSet::new() };
+    // No browser would keep the Lax cookie of a developer's browser for the page of an app, so none is made.
+    let mut app_page = t.browser_over_tls(LOCAL_HOST);
+    assert!(set_cookies(&app_page.patch("/v1/environment", Value::Null).await).is_empty());
+    let mut browser = t.browser_over_tls(LOCAL_HOST);
+    browser.origin = Some(format!("https://{LOCAL_HOST}"));
+    place.check_answer(&browser.patch("/v1/environment", Value::Null).await);
+    let answer = browser
+        .post("/v1/client/sign_ins", json!({ "identifier": "ann@example.com", "password": PASSWORD }))
+        .await;
+    place.check_answer(&answer);
+    place.walk(&t, &t.tenant, &mut browser, app).await;
+    place.end(&t, &t.tenant, &mut browser, app).await;
+    place.finish();
+}
+
+#[tokio::test]
+async fn cookies_for_every_site_are_not_for_pages_of_strangers() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser_over_tls(LOCAL_HOST);
+    sign_in(&mut browser, "ann@example.com").await;
+    let own = format!("https://{LOCAL_HOST}");
+    for origin in
+        ["http://localhost:5173", "https://app.localhost", "http://127.0.0.1:3000", "http://[::1]", &own]
+    {
+        browser.origin = Some(origin.to_owned());
+        let answer = browser.get("/v1/client").await;
+        assert_eq!(answer.status, 200, "{origin}: {:#}", answer.json);
+    }
+    for origin in
+        ["https://evil.example", "http://localhost.evil.example", "http://93.184.216.34", "null", ""]
+    {
+        browser.origin = Some(origin.to_owned());
+        for answer in [browser.get("/v1/client").await, browser.delete("/v1/client/sessions").await] {
+            assert_eq!(answer.status, 400, "{origin}: {:#}", answer.json);
+            assert_eq!(answer.json["errors"][0]["code"], "origin_invalid");
+        }
+    }
+}
+
+#[tokio::test]
+async fn settings_open_cookies_for_every_site_to_further_origins() {
+    let origin = Some("https://tunnel.example".to_owned());
+    let mut any = Settings::default();
+    any.development.any_origin = true;
+    let named = Settings { allowed_origins: origin.iter().cloned().collect(), ..Settings::default() };
+    for settings in [any, named] {
+        let t = TestServer::start_with(RateLimits::Off, settings).await;
+        let mut browser = t.browser_over_tls(LOCAL_HOST);
+        browser.origin = origin.clone();
+        assert_eq!(browser.get("/v1/client").await.status, 200);
     }
 }
 
@@ -375,7 +442,8 @@ async fn nothing_of_a_handshake_is_left_in_production() {
 #[tokio::test]
 async fn satellites_with_a_registrable_domain_in_common_keep_to_their_part_of_it() {
     let t = production().await;
-    let satellite = |name: &str| Satellite { name: name.to_owned(), frontend_api: None, proxy_url: None };
+    let satellite =
+        |name: &str| Satellite { id: None, name: name.to_owned(), frontend_api: None, proxy_url: None };
     let satellites =
         ["one.example.org", "two.example.org", "help.shop.co.uk", "alone.example.net"].map(satellite);
     save(&t, &Settings { satellites: satellites.into(), ..Settings::default() }).await;
@@ -471,7 +539,8 @@ async fn production() -> TestServer {
     let id = t.other.id.clone();
     let moved = t.db().write(move |tx| Box::pin(async move { save_frontend_api(tx, &id, HOST).await }));
     moved.await.unwrap();
-    let satellite = Satellite { name: "blog.example.net".to_owned(), frontend_api: None, proxy_url: None };
+    let satellite =
+        Satellite { id: None, name: "blog.example.net".to_owned(), frontend_api: None, proxy_url: None };
     save(&t, &Settings { satellites: vec![satellite], ..Settings::default() }).await;
     let body = json!({ "email_address": ["ann@example.com"], "password": PASSWORD });
     t.call(Some(&t.other), "POST", "/v1/users", Some(body)).await.ok();

@@ -1,9 +1,9 @@
 //! Answers that fail after somebody signed in. The secret the browser had before opens nothing then, so the
 //! failure must bring the new one. What fails here are tokens that would be too large.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::users::model::Strategy;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! The gate: which instance answers whom, and how often.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
@@ -92,10 +92,75 @@ async fn a_port_or_a_dot_behind_the_host_leads_to_no_other_instance() {
         let answer = production.get("/v1/environment").await.ok();
         assert_eq!(answer["display_config"]["instance_environment_type"], "production", "{written}");
     }
-    // Whom nobody has named is for the development instance, as before.
-    let mut nobody = t.browser_at_host("localhost:4712");
-    let answer = nobody.get("/v1/environment").await.ok();
+}
+
+#[tokio::test]
+async fn an_unknown_host_is_answered_by_the_development_instance_only_without_a_production_one() {
+    let t = TestServer::start().await;
+    for host in ["localhost:4712", "evil.example", "127.0.0.1", ""] {
+        let refused = t.browser_at_host(host).get("/v1/environment").await;
+        refused.is_error(400, "host_invalid");
+        let told = refused.json["errors"][0]["long_message"].as_str().unwrap();
+        assert!(told.contains("development.unknown_hosts=true"), "{told}");
+    }
+    // The server's own URL is the development instance's.
+    let own = t.browser_at_host("localhost:3401").get("/v1/environment").await.ok();
+    assert_eq!(own["display_config"]["instance_environment_type"], "development");
+    let sql = "DELETE FROM instances WHERE environment = 'production'";
+    let deleted = t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[sql], &[]).await?) }));
+    assert_eq!(deleted.await.unwrap(), 1);
+    let answer = t.browser_at_host("localhost:4712").get("/v1/environment").await.ok();
     assert_eq!(answer["display_config"]["instance_environment_type"], "development");
+}
+
+#[tokio::test]
+async fn a_setting_lets_the_development_instance_answer_unknown_hosts() {
+    let mut settings = Settings::default();
+    settings.development.unknown_hosts = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let answer = t.browser_at_host("localhost:4712").get("/v1/environment").await.ok();
+    assert_eq!(answer["display_config"]["instance_environment_type"], "development");
+}
+
+type Headers = &'static [(&'static str, &'static str)];
+
+#[tokio::test]
+async fn the_data_of_the_site_is_cleared_for_the_person_and_the_same_site_only() {
+    const NAVIGATION: [(&str, &str); 2] = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "document")];
+    const PICTURE: [(&str, &str); 2] = [("sec-fetch-mode", "no-cors"), ("sec-fetch-dest", "image")];
+    const FRAME: [(&str, &str); 2] = [("sec-fetch-mode", "navigate"), ("sec-fetch-dest", "iframe")];
+    let t = TestServer::start().await;
+    let cases: [(&str, Headers, bool); 8] = [
+        ("none", &NAVIGATION, true),
+        ("same-origin", &PICTURE, true),
+        ("same-site", &PICTURE, true),
+        ("cross-site", &PICTURE, false),
+        ("cross-site", &FRAME, false),
+        ("cross-site", &NAVIGATION, false),
+        ("cross-site", &[NAVIGATION[0], NAVIGATION[1], ("sec-fetch-user", "?1")], true),
+        ("cross-site", &[FRAME[0], FRAME[1], ("sec-fetch-user", "?1")], false),
+    ];
+    for (site, more, is_cleared) in cases {
+        let mut browser = t.browser();
+        browser.headers = [&[("sec-fetch-site", site)], more].concat();
+        let answer = browser.open("/v1/clear-site-data").await;
+        assert_eq!(answer.header("clear-site-data") == "\"*\"", is_cleared, "{site} {more:?}");
+        if !is_cleared {
+            answer.is_error(403, "cross_site_request_forbidden");
+        }
+    }
+    // Browsers that say nothing of the kind are judged by the page they name.
+    for (page, is_cleared) in [("https://evil.example/page", false), ("http://localhost:3401/sign-in", true)]
+    {
+        let mut browser = t.browser();
+        browser.headers = vec![("referer", page)];
+        let answer = browser.open("/v1/clear-site-data").await;
+        assert_eq!(answer.status == 200, is_cleared, "{page}");
+    }
+    assert_eq!(t.browser().open("/v1/clear-site-data").await.header("clear-site-data"), "\"*\"");
+    let mut evil = t.browser();
+    evil.origin = Some("https://evil.example".to_owned());
+    evil.get("/v1/clear-site-data").await.is_error(403, "cross_site_request_forbidden");
 }
 
 #[tokio::test]
@@ -199,6 +264,7 @@ async fn verbs_in_the_query_and_slashes_behind_paths_are_understood() {
     assert_eq!(browser.get("/v1/environment/").await.status, 200);
     let request = axum::http::Request::patch("/v1/environment")
         .header("host", &t.tenant.frontend_api)
+        .header("origin", "http://localhost:3000")
         .body(axum::body::Body::empty())
         .unwrap();
     assert_eq!(browser.send("PATCH", "/v1/environment", request).await.status, 200);

@@ -2,6 +2,8 @@
 
 use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Browser, TestServer, escape};
 use serde_json::Value;
 
@@ -128,6 +130,59 @@ async fn browsers_are_only_sent_back_to_pages() {
         let answer = production.open(&format!("/v1/client/handshake?redirect_url={}", escape(url))).await;
         assert_eq!(answer.status, status, "{url}");
     }
+}
+
+#[tokio::test]
+async fn a_development_instance_hands_tokens_to_local_and_configured_origins_only() {
+    let allowed_origins = vec!["https://tunnel.example".to_owned()];
+    let settings = Settings { allowed_origins, ..Settings::default() };
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    sign_in(&mut browser, "ann@example.com").await;
+    let own = format!("https://app.{}/", t.tenant.frontend_api);
+    for (url, is_sent) in [
+        ("http://localhost:3000/", true),
+        ("http://app.localhost:3000/", true),
+        ("http://127.0.0.1:3000/", true),
+        ("http://192.168.1.5:3000/", true),
+        ("http://[fd00::5]:3000/", true),
+        ("http://laptop.local/", true),
+        ("https://app.test/", true),
+        ("https://tunnel.example/page", true),
+        (own.as_str(), true),
+        ("https://evil.example/", false),
+        ("https://other.tunnel.example/", false),
+        ("http://tunnel.example/", false),
+        ("https://localhost.evil.example/", false),
+        ("http://8.8.8.8/", false),
+    ] {
+        for (path, code) in [
+            ("/v1/client/handshake?format=nonce&", "invalid_handshake"),
+            ("/v1/client/handshake?", "invalid_handshake"),
+            ("/v1/client/touch?", "redirect_url_not_associated_with_instance"),
+        ] {
+            let answer = browser.open(&format!("{path}redirect_url={}", escape(url))).await;
+            assert_eq!(answer.status == 307, is_sent, "{path}{url}");
+            if !is_sent {
+                assert_eq!((answer.code(), answer.header("location")), (code, ""), "{path}{url}");
+                let told = answer.json["errors"][0]["long_message"].as_str().unwrap();
+                let set = format!("latchkey settings set --instance {}", t.tenant.id);
+                assert!(told.contains(&format!("{set} 'allowed_origins=")), "{told}");
+                assert!(told.contains(&format!("{set} development.any_origin=true")), "{told}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_setting_opens_handshakes_of_a_development_instance_to_every_origin() {
+    let mut settings = Settings::default();
+    settings.development.any_origin = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut browser = t.browser();
+    let path = format!("/v1/client/handshake?redirect_url={}", escape("https://tunnel.example/"));
+    assert_eq!(browser.open(&path).await.status, 307);
 }
 
 #[tokio::test]

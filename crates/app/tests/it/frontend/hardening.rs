@@ -6,12 +6,12 @@ use axum::body::Body;
 use axum::http::Request;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::instances;
-use latchkey_app::settings::Settings;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
+use latchkey_kernel::instances;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 use tokio::time::Instant;
@@ -172,9 +172,7 @@ async fn passwords_that_are_switched_off_sign_nobody_in_however_careful_answers_
     settings.attributes.password.enabled = false;
     let id = t.tenant.id.clone();
     let save = t.db().write(move |tx| {
-        Box::pin(
-            async move { latchkey_app::resources::instances::store::save_settings(tx, &id, &settings).await },
-        )
+        Box::pin(async move { latchkey_kernel::instances::store::save_settings(tx, &id, &settings).await })
     });
     save.await.unwrap();
     let form = json!({ "identifier": "ann@example.com", "password": PASSWORD });

@@ -24,6 +24,20 @@ async fn a_ticket_leads_to_where_it_can_be_used() {
 }
 
 #[tokio::test]
+async fn a_ticket_that_leads_nowhere_is_told_to_people_by_a_page() {
+    let t = TestServer::start().await;
+    let path = "/v1/tickets/accept?ticket=e30.e30.x";
+    let request = axum::http::Request::get(path)
+        .header("host", &t.tenant.frontend_api)
+        .header("accept", "text/html,application/xhtml+xml,*/*;q=0.8");
+    // The description of the API knows the answers of programs, not the pages.
+    let page = t.browser().send("GET", "/sign-in", request.body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!((page.status, page.header("content-type")), (400, "text/html; charset=utf-8"));
+    assert!(String::from_utf8_lossy(&page.bytes).contains("<title>Link no longer valid"));
+    t.browser().open(path).await.is_error(400, "ticket_invalid_code");
+}
+
+#[tokio::test]
 async fn redirects_lead_to_pages_of_the_application_only() {
     let t = TestServer::start().await;
     let mut browser = t.browser_at(&t.other);

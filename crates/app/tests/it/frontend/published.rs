@@ -35,7 +35,11 @@ impl Published {
 
 #[tokio::test]
 async fn a_persons_whole_way_is_answered_as_published() {
-    let Some(document) = published() else { return };
+    let Some(mut document) = published() else { return };
+    // Recorded answers of the original have it; the description forgets it.
+    for name in ["Client.SignIn", "Client.SignIn-2"] {
+        document["components"]["schemas"][name]["properties"]["locale"] = json!({"type": ["string", "null"]});
+    }
     let mut p = Published { document, complaints: Vec::new() };
     let t = TestServer::start().await;
     let mut b = t.browser();
@@ -91,7 +95,7 @@ async fn a_persons_whole_way_is_answered_as_published() {
     let phone = p.check("post", path, b.post(path, json!({ "phone_number": "+12015550101" })).await);
     let id = phone["response"]["id"].as_str().unwrap();
     let (at, own) = (format!("{path}/{{phone_number_id}}"), format!("{path}/{id}"));
-    let answer = b.post(&format!("{own}/prepare_verification"), json!({})).await;
+    let answer = b.post(&format!("{own}/prepare_verification"), json!({ "strategy": "phone_code" })).await;
     p.check("post", &format!("{at}/prepare_verification"), answer);
     let answer = b.post(&format!("{own}/attempt_verification"), json!({ "code": "424242" })).await;
     p.check("post", &format!("{at}/attempt_verification"), answer);

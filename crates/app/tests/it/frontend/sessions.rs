@@ -172,9 +172,9 @@ async fn sessions_of_another_client_are_not_found() {
 
 #[tokio::test]
 async fn idle_sessions_end_where_the_instance_says_so() {
-    let mut settings = latchkey_app::settings::Settings::default();
+    let mut settings = latchkey_kernel::settings::Settings::default();
     settings.session.inactivity_timeout_seconds = Some(600);
-    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
     user(&t, "ann@example.com").await;
     let mut browser = t.browser();
     let session = sign_in(&mut browser, "ann@example.com").await;
@@ -190,9 +190,9 @@ async fn idle_sessions_end_where_the_instance_says_so() {
 
 #[tokio::test]
 async fn several_people_on_one_client_each_have_a_session() {
-    let mut settings = latchkey_app::settings::Settings::default();
+    let mut settings = latchkey_kernel::settings::Settings::default();
     settings.session.single_session = false;
-    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
     user(&t, "ann@example.com").await;
     user(&t, "ben@example.com").await;
     let mut browser = t.browser();
@@ -211,9 +211,9 @@ async fn several_people_on_one_client_each_have_a_session() {
 
 #[tokio::test]
 async fn sessions_that_are_over_are_not_listed_and_the_others_stay() {
-    let mut settings = latchkey_app::settings::Settings::default();
+    let mut settings = latchkey_kernel::settings::Settings::default();
     settings.session.single_session = false;
-    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
     for way in ["end", "remove", "revoke"] {
         let [ann, ben] = ["ann", "ben"].map(|name| format!("{name}-{way}@example.com"));
         user(&t, &ann).await;

@@ -1,8 +1,8 @@
 //! `/v1/me/email_addresses`
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::users::model::Strategy;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
@@ -293,23 +293,66 @@ async fn a_link_proves_an_address_once() {
     me.post(&path, json!({"code": "000000"})).await.is_error(400, "verification_strategy_invalid");
     let link = t.inbox().await[0]["link"].as_str().unwrap().to_owned();
     let link = link.split_once("/v1/").map(|(_, rest)| format!("/v1/{rest}")).unwrap();
-    let mut elsewhere = t.browser();
-    let opened = elsewhere.open(&link).await;
+    let opened = me.browser.open(&link).await;
     assert_eq!(opened.status, 303, "{:#}", opened.json);
     assert_eq!(opened.header("location"), "http://localhost:3000/done?__clerk_status=verified#/x");
     let shown = me.get(&format!("{PATH}/{id}")).await.ok();
     assert_eq!(shown["response"]["verification"]["status"], "verified");
     // Opening it again changes nothing, and leads to the same place.
     let before = t.everything().await;
-    assert_eq!(elsewhere.open(&link).await.header("location"), opened.header("location"));
+    assert_eq!(t.browser().open(&link).await.header("location"), opened.header("location"));
     assert_eq!(t.everything().await, before);
 }
 
 #[tokio::test]
-async fn a_link_can_be_bound_to_the_browser_that_asked() {
+async fn every_browser_can_open_a_link_where_the_settings_allow_it() {
     let mut settings = with_links();
-    settings.attack_protection.email_link_require_same_client = true;
+    settings.attack_protection.email_link_require_same_client = false;
     let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    let id = add(&mut me, "new@example.com").await;
+    let path = format!("{PATH}/{id}/prepare_verification");
+    me.post(&path, json!({"strategy": "email_link", "redirect_url": "http://localhost:3000/"})).await.ok();
+    let link = t.inbox().await[0]["link"].as_str().unwrap().to_owned();
+    let link = link.split_once("/v1/").map(|(_, rest)| format!("/v1/{rest}")).unwrap();
+    let opened = t.browser().open(&link).await;
+    assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=verified");
+}
+
+#[tokio::test]
+async fn a_link_opened_elsewhere_shows_a_code_where_a_code_is_a_way_to_prove_an_address() {
+    for with_code in [true, false] {
+        let mut settings = with_links();
+        if with_code {
+            settings.attributes.email_address.verifications.push(Strategy::EmailCode);
+        }
+        let t = TestServer::start_with(RateLimits::Off, settings).await;
+        let mut me = me(&t).await;
+        let id = add(&mut me, "new@example.com").await;
+        let path = format!("{PATH}/{id}/prepare_verification");
+        me.post(&path, json!({"strategy": "email_link", "redirect_url": "http://localhost:3000/"}))
+            .await
+            .ok();
+        let link = t.inbox().await[0]["link"].as_str().unwrap().to_owned();
+        let link = link.split_once("/v1/").map(|(_, rest)| format!("/v1/{rest}")).unwrap();
+        let mut phone = t.browser();
+        phone.headers = vec![("accept", "text/html")];
+        let opened = phone.open(&link).await;
+        assert_eq!(opened.status, 403);
+        let page = String::from_utf8(opened.bytes).unwrap();
+        let code = page.split_once("<p class=\"code\">").map(|(_, rest)| rest[..6].to_owned());
+        assert_eq!(code.is_some(), with_code);
+        if let Some(code) = code {
+            let attempt = format!("{PATH}/{id}/attempt_verification");
+            let proven = me.post(&attempt, json!({"code": code})).await.ok();
+            assert_eq!(proven["response"]["verification"]["status"], "verified");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_link_is_bound_to_the_browser_that_asked() {
+    let t = TestServer::start_with(RateLimits::Off, with_links()).await;
     let mut me = me(&t).await;
     let mut victim = somebody(&t, "victim@example.com").await;
     let id = add(&mut me, "new@example.com").await;

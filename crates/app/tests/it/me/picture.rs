@@ -4,10 +4,13 @@ use axum::body::Body;
 use axum::http::Request;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, PICTURE, TestServer};
 use serde_json::json;
 
 use super::support::{Me, me};
+use crate::bad_inputs::pictures::announced;
 
 const PATH: &str = "/v1/me/profile_image";
 
@@ -68,4 +71,28 @@ async fn what_is_no_picture_is_refused() {
     send(&mut me, MULTIPART, form("file", &vec![0; 11 << 20])).await.is_error(413, "image_too_large");
     send(&mut me, "application/octet-stream", vec![b'A'; 15 << 20]).await.is_error(413, "image_too_large");
     assert_eq!(me.shown().await["has_image"], false);
+}
+
+#[tokio::test]
+async fn pictures_of_a_person_are_limited_by_their_pixels() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    let mut me = me(&t).await;
+    // Every picture counts as a megapixel at least. What cannot be decoded counts by what it announces.
+    send(&mut me, MULTIPART, form("file", PICTURE)).await.ok();
+    for _ in 0..3 {
+        let large = send(&mut me, MULTIPART, form("file", &announced(5000, 5000))).await;
+        large.is_error(400, "request_body_invalid");
+    }
+    for _ in 0..24 {
+        t.clock.advance_ms(2_000);
+        send(&mut me, MULTIPART, form("file", PICTURE)).await.ok();
+    }
+    let refused = send(&mut me, MULTIPART, form("file", PICTURE)).await;
+    refused.is_error(429, "too_many_requests");
+    assert!(refused.json["errors"][0]["long_message"].as_str().unwrap().contains("100 megapixels"));
+    // Backends have the limits of their key.
+    let path = format!("/v1/users/{}/profile_image", me.user);
+    assert_eq!(t.upload(&t.tenant, &path, PICTURE).await.status, 200);
+    t.clock.advance_ms(60_000);
+    send(&mut me, MULTIPART, form("file", PICTURE)).await.ok();
 }

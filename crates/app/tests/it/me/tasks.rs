@@ -1,7 +1,7 @@
 //! Sessions that only count once something is done.
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 

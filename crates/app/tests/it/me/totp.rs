@@ -1,7 +1,7 @@
 //! `/v1/me/totp` and `/v1/me/backup_codes`
 
-use latchkey_app::limits::RateLimits;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 

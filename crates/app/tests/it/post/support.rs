@@ -2,18 +2,17 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use latchkey_app::jobs::post::Post;
-use latchkey_app::limits::RateLimits;
-use latchkey_app::resources::instances::model::Environment;
-use latchkey_app::resources::instances::store;
-use latchkey_app::settings::{SealedSetting, Settings};
+use latchkey_app::messaging::post::Post;
 use latchkey_base::kinds::{InstanceId, MessageId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::instances::store;
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::{SealedSetting, Settings};
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
@@ -76,10 +75,10 @@ impl Office {
         let tenant = self.t.new_tenant(Environment::Development, Settings::default()).await;
         self.change_of(&tenant.id, |settings, _| {
             let email = &mut settings.messages.email;
-            email.transport = latchkey_app::settings::EmailTransport::Smtp;
+            email.transport = latchkey_kernel::settings::EmailTransport::Smtp;
             email.from_domain = Some("other.example.com".to_owned());
             (email.smtp.host, email.smtp.port) = ("localhost".to_owned(), port);
-            email.smtp.tls = latchkey_app::settings::SmtpTls::None;
+            email.smtp.tls = latchkey_kernel::settings::SmtpTls::None;
         })
         .await;
         tenant.id
@@ -135,17 +134,6 @@ impl Office {
         let now = self.t.clock.now();
         Row { status, attempts, next_in_ms: next_at.map(|at| at.ms_since(now)), failure }
     }
-}
-
-/// Waits until something is so; gives up after ten seconds.
-pub(crate) async fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..1000 {
-        if is_so() {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(10)).await;
-    }
-    panic!("it never came to be");
 }
 
 pub(crate) fn base64(bytes: &[u8]) -> String {

@@ -2,16 +2,17 @@
 
 use std::sync::Arc;
 
-use latchkey_app::resources::clients::model::Client;
-use latchkey_app::resources::clients::store as clients;
-use latchkey_app::resources::sessions::rules::{Entry, begin};
-use latchkey_app::resources::sessions::{activity, store as sessions};
-use latchkey_app::resources::users::store as users;
-use latchkey_app::settings::Settings;
+use latchkey_app::people::users::store as users;
+use latchkey_app::presence::clients::model::Client;
+use latchkey_app::presence::clients::store as clients;
+use latchkey_app::presence::sessions::rules::{Entry, begin};
+use latchkey_app::presence::sessions::{activity, store as sessions};
 use latchkey_base::Id;
 use latchkey_base::kinds::UserId;
+use latchkey_base::page::Paging;
 use latchkey_base::rng::{Rng, SystemRng};
 use latchkey_base::time::Clock;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -222,7 +223,9 @@ async fn thousands_of_sessions_end_in_one_transaction_with_an_event_each() {
     let told = t.events().await.iter().filter(|event| event.kind == "session.revoked").count();
     assert_eq!(told, COUNT);
     let instance = t.tenant.id.clone();
-    let all = clients::list(&mut t.db().read().await.unwrap(), &instance, 5000, 0).await.unwrap();
+    let all = clients::list(&mut t.db().read().await.unwrap(), &instance, Paging { limit: 5000, offset: 0 })
+        .await
+        .unwrap();
     assert_eq!(all.len(), COUNT);
     assert!(all.iter().all(|client| client.updated_at == now && client.last_active_session.is_none()));
 }

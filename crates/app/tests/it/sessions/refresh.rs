@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::keyring::Category;
-use latchkey_app::limits::RENEWAL_MS;
 use latchkey_jose::digest::hmac_sha256;
 use latchkey_jose::jwk::Jwks;
 use latchkey_jose::jwt;
+use latchkey_kernel::keyring::Category;
+use latchkey_kernel::limits::RENEWAL_MS;
 use latchkey_testkit::{APP_ORIGIN, Answer, SignedIn, TestServer};
 use serde_json::{Value, json};
 

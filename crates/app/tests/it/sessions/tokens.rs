@@ -114,11 +114,11 @@ async fn template_decides_the_claims() {
 
 #[tokio::test]
 async fn application_adds_claims_to_every_session_token() {
-    let mut settings = latchkey_app::settings::Settings::default();
+    let mut settings = latchkey_kernel::settings::Settings::default();
     let wished =
         json!({"email": "{{user.primary_email_address}}", "plan": "{{user.public_metadata.plan || 'free'}}"});
     settings.session.token_claims = wished.as_object().unwrap().clone();
-    let t = TestServer::start_with(latchkey_app::limits::RateLimits::Off, settings).await;
+    let t = TestServer::start_with(latchkey_kernel::limits::RateLimits::Off, settings).await;
     let (_, session) = ann(&t).await;
     let (_, claims) = verified(&t, t.post(&format!("/v1/sessions/{session}/tokens"), json!({})).await).await;
     assert_eq!((&claims["email"], &claims["plan"]), (&json!("ann@example.com"), &json!("free")));

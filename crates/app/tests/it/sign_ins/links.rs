@@ -1,8 +1,8 @@
 //! Links by e-mail, and opening them.
 
-use latchkey_app::resources::instances::model::Environment::Production;
-use latchkey_app::resources::users::model::Strategy;
-use latchkey_app::settings::Settings;
+use latchkey_kernel::environment::Environment::Production;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -12,6 +12,12 @@ const BACK: &str = "http://localhost:3000/#/verify";
 
 fn with_links(settings: &mut Settings) {
     settings.attributes.email_address.first_factors.push(Strategy::EmailLink);
+}
+
+/// Links that every browser may open.
+fn with_open_links(settings: &mut Settings) {
+    with_links(settings);
+    settings.attack_protection.email_link_require_same_client = false;
 }
 
 /// Asks for a link; returns the id of the attempt and the path of the link.
@@ -79,7 +85,7 @@ async fn a_link_to_an_address_for_tests_stays_in_the_inbox() {
 
 #[tokio::test]
 async fn a_link_opened_elsewhere_signs_in_where_it_was_asked_for() {
-    let t = server(with_links).await;
+    let t = server(with_open_links).await;
     ada(&t).await;
     let (mut here, mut phone) = (t.browser(), t.browser());
     let (id, link) = ask(&t, &mut here).await;
@@ -98,7 +104,7 @@ async fn a_link_opened_elsewhere_signs_in_where_it_was_asked_for() {
 
 #[tokio::test]
 async fn a_link_opened_on_another_client_says_on_which() {
-    let t = server(with_links).await;
+    let t = server(with_open_links).await;
     ada(&t).await;
     let (mut here, mut phone) = (t.browser(), t.browser());
     identified(&mut phone, EMAIL).await;
@@ -114,20 +120,92 @@ async fn a_link_opened_on_another_client_says_on_which() {
 }
 
 #[tokio::test]
-async fn a_link_may_be_kept_to_the_browser_that_asked() {
-    let t = server(|settings| {
-        with_links(settings);
-        settings.attack_protection.email_link_require_same_client = true;
-    })
-    .await;
+async fn a_link_finishes_in_the_browser_that_asked_unless_the_settings_say_otherwise() {
+    let t = server(with_links).await;
     ada(&t).await;
     let (mut here, mut phone) = (t.browser(), t.browser());
     let (id, link) = ask(&t, &mut here).await;
     let opened = phone.open(&link).await;
     assert_eq!(opened.header("location"), "http://localhost:3000/?__clerk_status=client_mismatch#/verify");
     assert_eq!(attempt(&mut here, &id).await["response"]["status"], "needs_first_factor");
+    assert!(phone.cookies.is_empty());
     here.open(&link).await;
     assert_eq!(attempt(&mut here, &id).await["response"]["status"], "complete");
+}
+
+/// The page that another browser gets, and the code on it.
+async fn shown_elsewhere(t: &TestServer, link: &str) -> (String, Option<String>) {
+    let mut phone = t.browser();
+    phone.headers = vec![("accept", "text/html,application/xhtml+xml")];
+    let opened = phone.open(link).await;
+    assert_eq!((opened.status, opened.header("content-type")), (403, "text/html; charset=utf-8"));
+    assert_eq!(
+        (opened.header("cache-control"), opened.header("referrer-policy")),
+        ("no-store", "no-referrer")
+    );
+    let page = String::from_utf8(opened.bytes).unwrap();
+    let code = page.split_once("<p class=\"code\">").map(|(_, rest)| rest[..6].to_owned());
+    (page, code)
+}
+
+#[tokio::test]
+async fn another_browser_gets_a_page_with_a_code_for_the_one_that_asked() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut here = t.browser();
+    let (id, link) = ask(&t, &mut here).await;
+    let (page, code) = shown_elsewhere(&t, &link).await;
+    assert!(page.contains("in the browser where you started"), "{page}");
+    assert!(page.contains("http://localhost:3000/?__clerk_status=client_mismatch#/verify"), "{page}");
+    // It is the same one however often the link is opened.
+    assert_eq!(shown_elsewhere(&t, &link).await.1, code);
+    let wrong = json!({"strategy": "email_code", "code": "000000"});
+    step(&mut here, &id, "attempt_first_factor", wrong).await.is_error(422, "form_code_incorrect");
+    let right = json!({"strategy": "email_code", "code": code});
+    let done = shown(step(&mut here, &id, "attempt_first_factor", right).await);
+    assert_eq!(done["status"], "complete");
+}
+
+#[tokio::test]
+async fn the_code_shown_elsewhere_is_the_one_that_is_sent_next() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut here = t.browser();
+    let (id, link) = ask(&t, &mut here).await;
+    let (_, code) = shown_elsewhere(&t, &link).await;
+    // Components of pages have a code sent when somebody chooses that method.
+    t.clock.advance_ms(1);
+    step(&mut here, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
+    assert_eq!(t.inbox().await[0]["code"].as_str().map(str::to_owned), code);
+    let right = json!({"strategy": "email_code", "code": code});
+    let done = shown(step(&mut here, &id, "attempt_first_factor", right).await);
+    assert_eq!(done["status"], "complete");
+}
+
+#[tokio::test]
+async fn no_code_is_shown_where_none_can_be_entered() {
+    let t = server(|settings| {
+        settings.attributes.email_address.first_factors = vec![Strategy::EmailLink];
+    })
+    .await;
+    ada(&t).await;
+    let mut here = t.browser();
+    let (_, link) = ask(&t, &mut here).await;
+    let before = t.everything().await;
+    assert_eq!(shown_elsewhere(&t, &link).await.1, None);
+    assert_eq!(t.everything().await, before);
+}
+
+#[tokio::test]
+async fn a_code_for_another_browser_expires_with_its_link() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut here = t.browser();
+    let (id, link) = ask(&t, &mut here).await;
+    let (_, code) = shown_elsewhere(&t, &link).await;
+    t.clock.advance_ms(10 * 60 * 1000);
+    let late = json!({"strategy": "email_code", "code": code});
+    step(&mut here, &id, "attempt_first_factor", late).await.is_error(400, "verification_expired");
 }
 
 #[tokio::test]
@@ -199,7 +277,7 @@ async fn look(t: &TestServer, path: &str) -> latchkey_testkit::Answer {
 
 #[tokio::test]
 async fn whoever_opens_an_unknown_link_in_a_browser_sees_a_page() {
-    let t = server(with_links).await;
+    let t = server(with_open_links).await;
     ada(&t).await;
     let (id, link) = ask(&t, &mut t.browser()).await;
     for path in ["/v1/verify".to_owned(), format!("/v1/verify?token={id}.guess"), format!("{link}x")] {
@@ -313,4 +391,23 @@ async fn without_a_page_to_come_back_to_a_link_leads_to_the_hosted_one() {
     let opened = browser.open(&link(&t).await).await;
     let there = opened.header("location");
     assert!(there.starts_with("http://localhost:3401/sign-in?__clerk_status=verified"), "{there}");
+}
+
+#[tokio::test]
+async fn a_link_gives_a_developers_browser_its_new_token_in_the_url() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    let made = browser.post("/v1/dev_browser", json!({})).await.ok();
+    let old = made["id"].as_str().unwrap().to_owned();
+    browser.dev_browser = Some(old.clone());
+    let (_, link) = ask(&t, &mut browser).await;
+    let opened = browser.open(&link).await;
+    let location = opened.header("location");
+    let (_, rest) = location.split_once("__clerk_db_jwt=").unwrap();
+    let token = rest.split(['&', '#']).next().unwrap();
+    assert!(token != old && location.contains("__clerk_status=verified"), "{location}");
+    let mut app = t.browser();
+    app.dev_browser = Some(token.to_owned());
+    assert_eq!(app.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len(), 1);
 }

@@ -1,6 +1,6 @@
 //! Locks after failed attempts, and bans.
 
-use latchkey_app::settings::Settings;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 

@@ -1,8 +1,11 @@
 //! Answers that do not tell who has an account, and going on to sign up.
 
-use latchkey_app::settings::Settings;
+use latchkey_app::people::users::credentials;
+use latchkey_kernel::limits::IMPORTED_DIGEST;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use super::{EMAIL, PASSWORD, ada, begin, code, server, shown, step};
 
@@ -188,7 +191,8 @@ async fn whoever_has_no_account_may_go_on_and_sign_up() {
 
 #[tokio::test]
 async fn nobody_goes_on_to_sign_up_where_that_is_closed() {
-    let t = server(|settings| settings.sign_up.mode = latchkey_app::settings::SignUpMode::Restricted).await;
+    let t =
+        server(|settings| settings.sign_up.mode = latchkey_kernel::settings::SignUpMode::Restricted).await;
     let fields = json!({"identifier": NOBODY, "sign_up_if_missing": true});
     begin(&mut t.browser(), fields).await.is_error(422, "form_identifier_not_found");
 }
@@ -202,4 +206,26 @@ async fn whoever_has_an_account_does_not_sign_up_by_mistake() {
     let id = shown(begin(&mut browser, fields).await)["id"].as_str().unwrap().to_owned();
     let fields = json!({"strategy": "email_code", "code": code(&t).await});
     assert_eq!(shown(step(&mut browser, &id, "attempt_first_factor", fields).await)["status"], "complete");
+}
+
+#[tokio::test]
+async fn the_kind_of_a_digest_does_not_decide_when_the_answer_leaves() {
+    let t = server(protected).await;
+    ada(&t).await;
+    let has_imported = async || {
+        let mut tx = t.db().read().await.unwrap();
+        credentials::has_imported(&mut tx, &t.tenant.id).await.unwrap()
+    };
+    assert!(!has_imported().await, "what is made here is no import");
+    let md5 = json!({"email_address": ["md5@example.com"], "password_hasher": "md5",
+        "password_digest": "5f4dcc3b5aa765d61d8327deb882cf99"});
+    t.user(md5).await;
+    t.user(json!({"email_address": ["none@example.com"]})).await;
+    assert!(has_imported().await);
+    for identifier in [EMAIL, "md5@example.com", "none@example.com", NOBODY] {
+        let began = Instant::now();
+        let wrong = json!({"identifier": identifier, "password": "wrong-password-1"});
+        begin(&mut t.browser(), wrong).await.is_error(422, "form_password_or_identifier_incorrect");
+        assert!(began.elapsed() >= IMPORTED_DIGEST, "{identifier}");
+    }
 }

@@ -1,7 +1,7 @@
 //! Second factors, and what makes a browser trusted.
 
-use latchkey_app::settings::Settings;
 use latchkey_jose::totp::{base32_decode, totp_code};
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -170,6 +170,9 @@ async fn a_password_in_a_new_browser_needs_a_code_once() {
     let answer = step(&mut browser, &id, "attempt_second_factor", fields).await.ok();
     assert_eq!(answer["response"]["status"], "complete");
     assert_eq!(answer["client"]["sessions"][0]["factor_verification_age"], json!([0, 0]));
+    let token = answer["client"]["sessions"][0]["last_active_token"]["jwt"].as_str().unwrap();
+    assert_eq!(crate::frontend::claims(token)["fva"], json!([0, 0]));
+    assert_eq!(answer["client"]["sessions"][0]["user"]["two_factor_enabled"], false);
     // Signed out and in again: the browser is known.
     browser.delete("/v1/client/sessions").await.ok();
     let again = begin(&mut browser, json!({"identifier": EMAIL, "password": PASSWORD})).await.ok();
@@ -177,6 +180,8 @@ async fn a_password_in_a_new_browser_needs_a_code_once() {
         (&again["response"]["status"], &again["response"]["client_trust_state"]),
         (&json!("complete"), &json!("known"))
     );
+    // Nothing but the password was proven this time.
+    assert_eq!(again["client"]["sessions"][0]["factor_verification_age"], json!([0, -1]));
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Who may sign up at all, and what is told about those who have an account.
 
-use latchkey_app::settings::SignUpMode;
+use latchkey_kernel::settings::SignUpMode;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 

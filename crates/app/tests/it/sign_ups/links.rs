@@ -1,6 +1,6 @@
 //! Proving an address by a link, in the same browser or in another.
 
-use latchkey_app::resources::users::model::Strategy;
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -105,6 +105,27 @@ async fn link_in_another_browser_does_nothing_where_it_must_be_the_same() {
     assert_eq!(first.get(&path).await.ok()["response"]["status"], "missing_requirements");
     first.open(&link).await;
     assert_eq!(first.get(&path).await.ok()["response"]["status"], "complete");
+}
+
+#[tokio::test]
+async fn a_link_opened_elsewhere_shows_a_code_for_the_browser_that_signs_up() {
+    let t = server(|settings| {
+        settings.attributes.password.required_at_sign_up = false;
+        settings.attributes.email_address.verifications = vec![Strategy::EmailLink, Strategy::EmailCode];
+    })
+    .await;
+    let (mut first, mut second) = (t.browser(), t.browser());
+    let (path, link) = with_link(&t, &mut first).await;
+    second.headers = vec![("accept", "text/html")];
+    let opened = second.open(&link).await;
+    assert_eq!(opened.status, 403);
+    let page = String::from_utf8(opened.bytes).unwrap();
+    let code = page.split_once("<p class=\"code\">").unwrap().1[..6].to_owned();
+    assert_eq!(first.get(&path).await.ok()["response"]["status"], "missing_requirements");
+    let fields = json!({"strategy": "email_code", "code": code});
+    let done = first.post(&format!("{path}/attempt_verification"), fields).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    assert_eq!(second.get("/v1/client").await.ok()["response"], Value::Null);
 }
 
 #[tokio::test]

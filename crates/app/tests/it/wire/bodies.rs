@@ -1,9 +1,60 @@
 //! Request bodies: what counts as none, as JSON, as too much.
 
-use latchkey_testkit::TestServer;
+use std::future::{pending, ready};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
+use axum::http::Request;
+use futures_util::future::join_all;
+use futures_util::{StreamExt, stream};
+use latchkey_testkit::{TestServer, until};
 use serde_json::json;
 
 use super::{TEXT_MAX, ada, bearer, post_raw, send};
+
+/// A request to the Backend API from the address that browsers have in tests.
+fn to_backend(t: &TestServer, body: Body) -> Request<Body> {
+    let request = Request::post("/v1/users")
+        .header("authorization", bearer(t))
+        .header("content-type", "application/json");
+    let mut request = request.body(body).unwrap();
+    request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 40_000))));
+    request
+}
+
+#[tokio::test]
+async fn bodies_held_at_one_api_take_no_room_from_the_other() {
+    const HELD: usize = 300;
+    let t = TestServer::start().await.unchecked();
+    let arrived = Arc::new(AtomicUsize::new(0));
+    let endless = || {
+        let arrived = arrived.clone();
+        let rest = async move {
+            arrived.fetch_add(1, Relaxed);
+            pending::<io::Result<Bytes>>().await
+        };
+        let first = Bytes::from(vec![b' '; TEXT_MAX - 1]);
+        Body::from_stream(stream::once(ready(Ok(first))).chain(stream::once(rest)))
+    };
+    let held = join_all((0..HELD).map(|_| t.send_unchecked(to_backend(&t, endless()))));
+    let others = async {
+        until(|| arrived.load(Relaxed) == HELD).await;
+        let refused = t.send_unchecked(to_backend(&t, vec![b' '; TEXT_MAX].into())).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (503, "1"));
+        let small = to_backend(&t, r#"{"username": "countess"}"#.into());
+        assert_eq!(t.send_unchecked(small).await.status, 200);
+        let large = json!({"identifier": "x".repeat(TEXT_MAX - 1024)});
+        assert_eq!(t.browser().post("/v1/client/sign_ins", large).await.status, 422);
+    };
+    tokio::select! {
+        _ = held => panic!("the bodies never end"),
+        () = others => (),
+    }
+}
 
 #[tokio::test]
 async fn empty_null_and_empty_object_bodies_mean_the_same() {
@@ -87,7 +138,8 @@ async fn deeply_nested_json_is_refused() {
         let (open, close) = (r#"{"a":"#.repeat(depth / 2), "}".repeat(depth / 2));
         let nested = format!(r#"{{"public_metadata": {open}1{close}}}"#);
         if nested.len() <= TEXT_MAX {
-            post_raw(&t, "/v1/users", nested).await.is_error(400, "request_body_invalid");
+            let answer = post_raw(&t, "/v1/users", nested).await;
+            answer.is_problem(422, "form_param_value_invalid", "public_metadata");
         }
         let lists = format!("{}{}", "[".repeat(depth), "]".repeat(depth));
         post_raw(&t, "/v1/users", lists).await.is_error(400, "request_body_invalid");

@@ -61,7 +61,7 @@ async fn openapi_document_is_served_as_the_code_says() {
     let t = TestServer::start().await;
     let answer = t.call(None, "GET", "/openapi.json", None).await;
     assert_eq!(answer.header("content-type"), "application/json");
-    assert_eq!(answer.ok(), latchkey_app::document("http://127.0.0.1:3400"));
+    assert_eq!(answer.ok(), latchkey_app::document("http://127.0.0.1:3400", &[]));
 }
 
 #[tokio::test]
@@ -75,4 +75,26 @@ async fn reference_is_a_page_that_needs_nothing_from_elsewhere() {
     for foreign in ["src=\"http", "href=\"http", "src=\"//", "@import", "url(http"] {
         assert!(!page.contains(foreign), "{foreign}");
     }
+}
+
+#[tokio::test]
+async fn metrics_count_what_waits_no_further_than_is_useful() {
+    let t = TestServer::start().await;
+    let instance = t.tenant.id.clone();
+    let first = "INSERT INTO messages (instance_id, id, channel, recipient, slug, content_sealed, status, attempts, \
+                 next_at, leased_until, created_at) VALUES ($1, 'm', 'email', '', '', $2, 'queued', 0, 1, 0, 0)";
+    let copies = "INSERT INTO messages (instance_id, id, channel, recipient, slug, content_sealed, status, attempts, \
+                  next_at, leased_until, created_at) \
+                  WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 10100) \
+                  SELECT instance_id, id || CAST(n AS TEXT), channel, recipient, slug, content_sealed, status, \
+                  attempts, next_at, leased_until, created_at FROM messages CROSS JOIN numbers";
+    let written = t.db().write(move |tx| {
+        Box::pin(async move {
+            tx.run(&[first], &[(&instance).into(), vec![0_u8].into()]).await?;
+            Ok(tx.run(&[copies], &[]).await?)
+        })
+    });
+    assert_eq!(written.await.unwrap(), 10_100);
+    let text = metrics(&t).await;
+    assert!(text.contains("\nlatchkey_messages_waiting 10000\n"), "{text}");
 }

@@ -17,12 +17,13 @@ use crate::tls::testing::{Issued, acceptor, client, issue};
 async fn listen(limits: Limits, issued: &[&Issued]) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let face = face(limits, Some(acceptor(issued)));
+    let side = side(limits, Some(acceptor(issued)));
     tokio::spawn(async move {
-        let stops = Stops::default();
+        let (stops, slots) = (Stops::default(), Arc::new(Slots::new(100, &[])));
         loop {
             let (stream, peer) = listener.accept().await.unwrap();
-            tokio::spawn(connection::serve(face.clone(), stream, peer, stops.watch()));
+            let held = slots.take(peer.ip()).unwrap();
+            tokio::spawn(connection::serve(side.clone(), stream, peer, held, stops.watch()));
         }
     });
     address
@@ -164,4 +165,26 @@ async fn limits_of_http1_hold_inside_tls() {
         }
     };
     timeout(LONG / 2, cut_off).await.expect("the answer is given up");
+}
+
+#[tokio::test]
+async fn handshakes_that_never_end_do_not_keep_others_out() {
+    let issued = issue(&["a.example"], 2090);
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let tls = Some(acceptor(&[&issued]));
+    let side = Side { name: "test", listener, router: router(), tls, is_tls_optional: false, few: None };
+    let door = Door::open(side, 8, &[]);
+    tokio::spawn(async move { door.serve(&Stops::default()).await });
+    let mut held = Vec::new();
+    for number in 0..40 {
+        let socket = tokio::net::TcpSocket::new_v4().unwrap();
+        socket.bind(([127, 0, 0, 2 + number % 10], 0).into()).unwrap();
+        let mut stream = socket.connect(address).await.unwrap();
+        // The beginning of a handshake.
+        let _ = stream.write_all(&[22, 3, 1]).await;
+        held.push(stream);
+    }
+    let stream = shake(address, client(&[&issued], &[&TLS13], &[]), "a.example").await.unwrap();
+    assert_eq!(get(stream).await.0, 200);
 }

@@ -16,7 +16,7 @@ async fn a_head_of_http2_that_never_ends_is_cut_off() {
 
 #[tokio::test(start_paused = true)]
 async fn a_preface_that_never_ends_is_cut_off() {
-    let mut client = Client::silent(face(LIMITS, None));
+    let mut client = Client::silent(side(LIMITS, None));
     client.pipe.write_all(b"PRI * HT").await.unwrap();
     assert!(client.refused().await.contains("head of a request took too long"));
 }
@@ -29,13 +29,13 @@ async fn a_client_that_keeps_its_window_shut_is_cut_off() {
         let mut client = Client::new(window).await;
         client.ask(1).await.unwrap();
         client.next_of(HEADERS).await.unwrap();
-        assert_eq!(client.face.places.free(), PLACES - 1);
+        assert_eq!(client.side.request_slots.free(), REQUESTS - 1);
         // Pings change nothing.
         client.send(PING, 0, 0, &[0; 8]).await.unwrap();
-        let face = client.face.clone();
+        let side = client.side.clone();
         assert!(client.refused().await.contains("does not read its answer"));
         assert!(began.elapsed() >= LIMITS.stall && began.elapsed() < LIMITS.stall * 2);
-        assert_eq!(face.places.free(), PLACES);
+        assert_eq!(side.request_slots.free(), REQUESTS);
     }
 }
 
@@ -103,33 +103,52 @@ async fn more_streams_than_allowed_are_refused() {
     assert_eq!(refused.payload, 7_u32.to_be_bytes(), "REFUSED_STREAM: it was not looked at");
 }
 
-/// Asks so often that every request waits with its answer, and says how many of them got a place.
+/// Asks so often that every request waits with its answer, and says how many of them got room.
 async fn hold(client: &mut Client, requests: std::ops::Range<u32>) -> usize {
     let mut held = 0;
     for number in requests {
         client.ask(number * 2 + 1).await.unwrap();
-        // Those without a place get 503 without a body.
+        // Those without room get 503 without a body.
         held += usize::from(client.next_of(HEADERS).await.unwrap().flags & END_STREAM == 0);
     }
     held
 }
 
-#[tokio::test(start_paused = true)]
-async fn where_room_is_scarce_a_connection_gets_little_of_it() {
-    let few = super::super::places::FEW;
-    let mut clients = vec![Client::new(0).await];
-    let face = clients[0].face.clone();
-    for _ in 0..3 {
-        let mut client = Client::silent(face.clone());
+/// Clients whose windows are shut, at addresses that end in these numbers.
+async fn clients<const N: usize>(side: &Arc<SideService>, ends: [u8; N]) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for end in ends {
+        let mut client = Client::at(side.clone(), [127, 0, 0, end].into());
         client.begin(0).await;
         clients.push(client);
     }
+    clients
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_connections_of_a_network_share_what_it_may_ask_at_once() {
+    let side = side(LIMITS, None);
+    let mut clients = clients(&side, [1, 1, 1, 2]).await;
+    let mut held = Vec::new();
+    for client in &mut clients {
+        held.push(hold(client, 0..60).await);
+    }
+    // A third of all, however many connections; and as if it were not there for the next network.
+    assert_eq!(held, [60, REQUESTS / 3 - 60, 0, REQUESTS / 6]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn where_room_is_scarce_a_connection_gets_little_of_it() {
+    let few = super::super::request_slots::FEW;
+    let side = side(LIMITS, None);
+    // Of a network each, so that what they get is bounded by connection alone.
+    let mut clients = clients(&side, [1, 2, 3, 4]).await;
     let mut held = Vec::new();
     for client in &mut clients {
         held.push(hold(client, 0..100).await);
     }
-    assert_eq!(held, [100, PLACES / 2 - 100, few, few]);
-    assert_eq!(face.places.free(), PLACES / 2 - 2 * few);
+    assert_eq!(held, [100, REQUESTS / 2 - 100, few, few]);
+    assert_eq!(side.request_slots.free(), REQUESTS / 2 - 2 * few);
     // A client that goes away makes room.
     let first = clients.remove(0);
     drop(first.pipe);

@@ -12,7 +12,7 @@ use super::*;
 type Sender = SendRequest<Full<Bytes>>;
 
 async fn client() -> (Sender, Client) {
-    let mut server = Client::silent(face(LIMITS, None));
+    let mut server = Client::silent(side(LIMITS, None));
     let (other, _) = tokio::io::duplex(1);
     let pipe = std::mem::replace(&mut server.pipe, other);
     let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(pipe)).await.unwrap();
@@ -38,7 +38,7 @@ async fn many_requests_at_once_are_answered_over_one_connection() {
         asked.spawn(async move { body(sender.send_request(get("https://a.example/")).await.unwrap()).await });
     }
     assert!(asked.join_all().await.iter().all(|answer| answer == "127.0.0.1:1"));
-    assert_eq!(server.face.places.free(), PLACES, "every place is given back");
+    assert_eq!(server.side.request_slots.free(), REQUESTS, "all room is given back");
 }
 
 #[tokio::test]

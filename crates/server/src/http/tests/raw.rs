@@ -36,27 +36,32 @@ pub(super) struct Client {
     pub(super) pipe: DuplexStream,
     pub(super) server: JoinHandle<Ended>,
     pub(super) stops: Option<Stops>,
-    pub(super) face: Arc<Face>,
+    pub(super) side: Arc<SideService>,
 }
 
 impl Client {
     /// One whose windows begin with this size.
     pub(super) async fn new(window: u32) -> Client {
-        let mut client = Client::silent(face(LIMITS, None));
+        let mut client = Client::silent(side(LIMITS, None));
         client.begin(window).await;
         client
     }
 
     /// One that has sent nothing.
-    pub(super) fn silent(face: Arc<Face>) -> Client {
+    pub(super) fn silent(side: Arc<SideService>) -> Client {
+        Client::at(side, Ipv4Addr::LOCALHOST)
+    }
+
+    /// One at another address that has sent nothing.
+    pub(super) fn at(side: Arc<SideService>, address: Ipv4Addr) -> Client {
         let (pipe, other) = tokio::io::duplex(64 * 1024);
         let stops = Stops::default();
-        let (stop, own) = (stops.watch(), face.clone());
+        let (stop, own) = (stops.watch(), side.clone());
         let server = tokio::spawn(async move {
             let stream = Unstalled::new(other, own.limits.stall);
-            super::super::http2::serve(&own, stream, (Ipv4Addr::LOCALHOST, 1).into(), stop).await
+            super::super::http2::serve(&own, stream, peer((address, 1).into()), stop).await
         });
-        Client { pipe, server, stops: Some(stops), face }
+        Client { pipe, server, stops: Some(stops), side }
     }
 
     pub(super) async fn begin(&mut self, window: u32) {
@@ -91,7 +96,6 @@ impl Client {
         Some(Frame { kind: head[3], flags: head[4], stream, payload })
     }
 
-    /// The next frame of this kind.
     pub(super) async fn next_of(&mut self, kind: u8) -> Option<Frame> {
         loop {
             match self.next().await {

@@ -1,0 +1,260 @@
+//! The SQL of deliveries.
+
+use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
+use latchkey_base::page::Paging;
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, List, Row, Statement, Table, Tx};
+use latchkey_kernel::document;
+
+use super::model::{Delivery, DeliveryStatus, Filter, HELD};
+
+static WEBHOOK_DELIVERIES: Table = Table::new("webhook_deliveries", &["instance_id", "endpoint_id", "seq"])
+    .saved(&["status", "attempts", "next_at", "log", "updated_at"])
+    .fixed(&["event_id", "kind", "subject_id", "created_at"]);
+
+/// The delivery of an event to an endpoint.
+pub async fn find(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    event: &EventId,
+) -> Result<Option<Delivery>> {
+    let params = [instance.into(), endpoint.into(), event.into()];
+    let sql = [WEBHOOK_DELIVERIES.of_instance(), " AND endpoint_id = $2 AND event_id = $3"];
+    Ok(tx.maybe(&sql, &params, read).await?)
+}
+
+/// One page of the deliveries of an endpoint, newest event first.
+pub async fn list(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    filter: &Filter,
+    page: Paging,
+) -> Result<Vec<Delivery>> {
+    let all = List::new(WEBHOOK_DELIVERIES.select());
+    let list = filtered(all.filter("instance_id = ?", vec![instance.into()]), endpoint, filter);
+    Ok(list.order("seq DESC").page(page).fetch(tx, read).await?)
+}
+
+/// How many deliveries that list has.
+pub async fn count(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    filter: &Filter,
+) -> Result<i64> {
+    let all = List::new("SELECT count(*) FROM webhook_deliveries");
+    let list = filtered(all.filter("instance_id = ?", vec![instance.into()]), endpoint, filter);
+    Ok(list.count(tx).await?)
+}
+
+/// The deliveries of an endpoint that are due, longest due first. One that waits behind another about the same
+/// subject is not, until that one arrived or was tried `holding` times.
+pub async fn due(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    now: Time,
+    holding: i64,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
+    let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
+         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.next_at IS NOT NULL \
+         AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY next_at, seq LIMIT $5";
+    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3";
+    let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
+    let params = [instance.into(), endpoint.into(), now.into(), holding.into(), limit.into()];
+    Ok(tx.all(&sql, &params, read).await?)
+}
+
+/// The deliveries about a subject that are due behind one of them, in the order of their events; not those that
+/// wait behind another which is not due and was tried less than `holding` times.
+pub async fn due_behind(
+    tx: &mut Tx,
+    first: &Delivery,
+    now: Time,
+    holding: i64,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
+    let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
+         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.next_at > $5 \
+         AND b.seq > $4 AND b.seq < d.seq AND b.attempts < $6) ORDER BY seq LIMIT $7";
+    let due =
+        " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5";
+    let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
+    let params = [
+        (&first.instance).into(),
+        (&first.endpoint).into(),
+        first.subject.as_str().into(),
+        first.seq.into(),
+        now.into(),
+        holding.into(),
+        limit.into(),
+    ];
+    Ok(tx.all(&sql, &params, read).await?)
+}
+
+/// Makes everything due that waits behind another about a subject.
+pub fn release(instance: &InstanceId, endpoint: &WebhookEndpointId, subject: &str, now: Time) -> Statement {
+    let sql = "UPDATE webhook_deliveries SET next_at = $4, updated_at = $4 WHERE instance_id = $1 \
+               AND endpoint_id = $2 AND subject_id = $3 AND next_at = $5";
+    (sql, vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into()])
+}
+
+/// The deliveries of an endpoint whose events have numbers after one and up to another, in their order.
+pub async fn between(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    after: i64,
+    up_to: i64,
+) -> Result<Vec<Delivery>> {
+    let params = [instance.into(), endpoint.into(), after.into(), up_to.into()];
+    let between = " AND endpoint_id = $2 AND seq > $3 AND seq <= $4 ORDER BY seq";
+    Ok(tx.all(&[WEBHOOK_DELIVERIES.of_instance(), between], &params, read).await?)
+}
+
+/// Whether anything waits for a try at an endpoint. In an order that only the index of what is due has: without
+/// it PostgreSQL looks for one among all.
+pub async fn any_waits(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEndpointId) -> Result<bool> {
+    let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+               AND next_at IS NOT NULL ORDER BY next_at LIMIT 1";
+    Ok(tx.exists(&[sql], &[instance.into(), endpoint.into()]).await?)
+}
+
+/// Whether the next event about a subject must wait behind one that was not taken yet.
+pub async fn is_held(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    subject: &str,
+    holding: i64,
+) -> Result<bool> {
+    let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+               AND subject_id = $3 AND next_at IS NOT NULL AND attempts < $4 ORDER BY seq LIMIT 1";
+    let params = [instance.into(), endpoint.into(), subject.into(), holding.into()];
+    Ok(tx.exists(&[sql], &params).await?)
+}
+
+/// Writes what became of an event at an endpoint.
+pub fn save(delivery: &Delivery) -> Result<Statement> {
+    Ok(WEBHOOK_DELIVERIES.putting(vec![
+        (&delivery.instance).into(),
+        (&delivery.endpoint).into(),
+        delivery.seq.into(),
+        delivery.status.name().into(),
+        delivery.attempts.into(),
+        delivery.next_at.into(),
+        document::write(&delivery.log)?.into(),
+        delivery.updated_at.into(),
+        (&delivery.event_id).into(),
+        delivery.kind.as_str().into(),
+        delivery.subject.as_str().into(),
+        delivery.created_at.into(),
+    ]))
+}
+
+/// Deletes up to `limit` deliveries of an instance that were queued before a time. Says how many.
+pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND (endpoint_id, seq) IN \
+               (SELECT endpoint_id, seq FROM webhook_deliveries WHERE instance_id = $1 AND created_at < $2 \
+               AND next_at IS NULL ORDER BY created_at LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
+}
+
+/// Deletes up to `limit` deliveries of an endpoint. Says how many.
+pub async fn delete_of(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    limit: i64,
+) -> Result<u64> {
+    let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN \
+               (SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 ORDER BY seq LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), endpoint.into(), limit.into()]).await?)
+}
+
+/// How many deliveries wait for a try, of all instances; counted no further than this.
+pub async fn waiting(tx: &mut Tx, at_most: i64) -> Result<i64> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE next_at IS NOT NULL LIMIT $1) AS waiting";
+    Ok(tx.maybe(&[sql], &[at_most.into()], |row| row.int(0)).await?.unwrap_or_default())
+}
+
+/// How many deliveries of an endpoint wait for a try.
+pub async fn count_pending(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEndpointId) -> Result<i64> {
+    let list =
+        List::new("SELECT count(*) FROM webhook_deliveries").filter("instance_id = ?", vec![instance.into()]);
+    // Only so the index of what is due is used.
+    let pending = list.filter("endpoint_id = ? AND next_at IS NOT NULL", vec![endpoint.into()]);
+    Ok(pending.count(tx).await?)
+}
+
+/// How the newest deliveries of an endpoint stand, newest first.
+pub async fn recent(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    limit: i64,
+) -> Result<Vec<DeliveryStatus>> {
+    let sql = "SELECT status FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+               ORDER BY seq DESC LIMIT $3";
+    Ok(tx.all(&[sql], &[instance.into(), endpoint.into(), limit.into()], |row| status(row.str(0)?)).await?)
+}
+
+/// Makes every delivery due now that was queued since a time and did not arrive. Says how many.
+pub async fn replay_failed(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    since: Time,
+    now: Time,
+) -> Result<i64> {
+    let sql = "UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $4, updated_at = $4 \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND status <> 'succeeded' AND created_at >= $3";
+    let params = [instance.into(), endpoint.into(), since.into(), now.into()];
+    Ok(tx.run(&[sql], &params).await?.try_into().unwrap_or(i64::MAX))
+}
+
+/// Ends the tries of every delivery that waits for one, of the events behind a number.
+pub async fn give_up(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    after_seq: i64,
+    now: Time,
+) -> Result<()> {
+    let sql = "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $4 \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND next_at IS NOT NULL";
+    tx.run(&[sql], &[instance.into(), endpoint.into(), after_seq.into(), now.into()]).await?;
+    Ok(())
+}
+
+fn filtered(list: List, endpoint: &WebhookEndpointId, filter: &Filter) -> List {
+    list.filter("endpoint_id = ?", vec![endpoint.into()])
+        .maybe("status = ?", filter.status.map(DeliveryStatus::name))
+        .maybe("kind = ?", filter.kind.as_deref())
+        .maybe("seq < ?", filter.before_seq)
+}
+
+fn status(text: &str) -> Result<DeliveryStatus, DbError> {
+    DeliveryStatus::parse(text)
+        .ok_or_else(|| DbError::Failed("a webhook delivery has an unknown status".into()))
+}
+
+fn read(row: &Row<'_>) -> Result<Delivery, DbError> {
+    Ok(Delivery {
+        instance: row.id(0)?,
+        endpoint: row.id(1)?,
+        seq: row.int(2)?,
+        status: status(row.str(3)?)?,
+        attempts: row.int(4)?,
+        next_at: row.maybe_time(5)?,
+        log: document::read("webhook delivery", row.str(6)?)?,
+        updated_at: row.time(7)?,
+        event_id: row.id(8)?,
+        kind: row.text(9)?,
+        subject: row.text(10)?,
+        created_at: row.time(11)?,
+    })
+}

@@ -1,0 +1,5 @@
+//! What befalls a whole account: changes that end sessions, bans, deletion. It spans people and their presence.
+
+pub mod backend;
+pub mod sessions;
+pub mod update;

@@ -1,0 +1,4 @@
+//! Introducing browsers of developers.
+
+mod frames;
+pub mod frontend;

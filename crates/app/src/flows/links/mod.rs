@@ -1,3 +1,0 @@
-//! Links people follow that lead somewhere else: tickets, and redirects that were checked.
-
-pub mod frontend;

@@ -1,0 +1,3 @@
+//! The sessions of a client, as its browser sees and changes them.
+
+pub mod frontend;

@@ -1,0 +1,105 @@
+//! The socket for ways to sign in that groups above bring along, such as connections to other providers, passkeys
+//! and wallets. Such a group registers a `FirstFactor`; the sign-in machine finds it by the name of the strategy and
+//! never learns who stands behind it. The machine keeps the rules that hold for every factor: whose turn it is, whether
+//! the proof is still open, lockout, and that answers do not tell who has an account.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use latchkey_base::kinds::UserId;
+use latchkey_base::{Error, Result};
+use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::registry::Registry;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
+use serde_json::{Map, Value};
+
+use crate::door::visitor::Visitor;
+use crate::people::challenges::model::{Challenge, Newcomer};
+use crate::people::users::model::User;
+use crate::presence::sign_ins::model::SignIn;
+
+/// A first factor of a group above.
+pub trait FirstFactor: Send + Sync {
+    /// Whether it answers to this name at an instance with these settings. Names of the server's own strategies never
+    /// get here.
+    fn answers_to(&self, name: &str, settings: &Settings) -> bool;
+
+    /// Begins the proof: what the attempt keeps of it. Runs before the transaction, so it may ask others.
+    fn prepare<'a>(&'a self, cx: &'a Cx, asked: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>>;
+
+    /// Judges what somebody shows. Runs before the transaction, so it may ask others.
+    fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>>;
+
+    /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
+    /// assertion that is good once. `proof` is what `examine` returned with them. An error keeps them out.
+    fn redeem<'a>(
+        &'a self,
+        _tx: &'a mut Tx,
+        _act: &'a Act,
+        _user: &'a User,
+        _proof: &'a Value,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Ok(()) })
+    }
+}
+
+/// What somebody asks for who begins such a proof.
+pub struct ProofRequest<'a> {
+    /// The browser.
+    pub visitor: &'a Visitor,
+    /// By which name.
+    pub strategy: Strategy,
+    /// The attempt it is for, unless it begins with this.
+    pub sign_in: Option<&'a SignIn>,
+    /// Who somebody says they are, if they say so with this very request.
+    pub identifier: Option<&'a str>,
+    /// Where the browser is to go in the end. It is not checked yet.
+    pub redirect_url: Option<&'a str>,
+    /// The fields of the request that the server itself does not know.
+    pub fields: &'a Map<String, Value>,
+}
+
+/// What somebody shows.
+pub struct ShownProof<'a> {
+    /// By which name.
+    pub strategy: Strategy,
+    /// The attempt.
+    pub sign_in: &'a SignIn,
+    /// The proof that was begun with the same strategy, if one was; it has not expired, nor was it tried too often.
+    pub challenge: Option<&'a Challenge>,
+    /// The code, for strategies that have one.
+    pub code: Option<&'a str>,
+    /// The fields of the request that the server itself does not know.
+    pub fields: &'a Map<String, Value>,
+}
+
+/// What was shown proves.
+#[derive(Debug)]
+pub enum ProofVerdict {
+    /// That it is this user, and what `redeem` has to know of the proof.
+    User(UserId, Value),
+    /// That it is somebody who has no account yet: signing up can go on from here.
+    Nobody(Newcomer),
+    /// Nothing.
+    Refused(Error),
+}
+
+/// What a group registers.
+#[derive(Clone)]
+pub struct Registered(pub Arc<dyn FirstFactor>);
+
+/// The registered factor of this name, if the instance has one.
+pub fn find(
+    registry: &Registry,
+    name: &str,
+    settings: &Settings,
+) -> Option<(Strategy, Arc<dyn FirstFactor>)> {
+    let Ok(strategy @ Strategy::Registered(_)) = Strategy::try_from(name.to_owned()) else {
+        return None;
+    };
+    let found =
+        registry.all::<Registered>().iter().find(|Registered(factor)| factor.answers_to(name, settings));
+    found.map(|Registered(factor)| (strategy, factor.clone()))
+}

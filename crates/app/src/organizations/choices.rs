@@ -1,0 +1,70 @@
+//! Which organization the next session of a user begins with: the one they chose last, or joined since.
+
+use latchkey_base::Result;
+use latchkey_base::kinds::{InstanceId, OrganizationId, OrganizationMembershipId, UserId};
+use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::settings::OrganizationSettings;
+
+use super::memberships::model::Membership;
+
+/// An organization that somebody works for, and the membership with which they chose it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChosenOrganization {
+    pub id: OrganizationId,
+    pub membership: OrganizationMembershipId,
+}
+
+impl ChosenOrganization {
+    /// The organization of a membership.
+    pub fn of(membership: &Membership) -> ChosenOrganization {
+        ChosenOrganization { id: membership.organization.clone(), membership: membership.id.clone() }
+    }
+}
+
+static ORGANIZATION_CHOICES: Table =
+    Table::new("organization_choices", &["instance_id", "user_id"]).saved(&["organization_id"]);
+
+const CHOSEN: &str = "SELECT m.organization_id, m.id FROM organization_choices c \
+     JOIN organization_memberships m ON m.instance_id = c.instance_id AND m.organization_id = c.organization_id \
+     AND m.user_id = c.user_id \
+     JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
+     WHERE c.instance_id = $1 AND c.user_id = $2";
+const FIRST_TWO: &str = "SELECT m.organization_id, m.id FROM organization_memberships m \
+     JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
+     WHERE m.instance_id = $1 AND m.user_id = $2 ORDER BY m.created_at, m.organization_id LIMIT 2";
+
+/// Notes what a user chose, or which organization they joined. `None` is the choice to work for themselves. It is
+/// written before sessions are locked.
+pub async fn note(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    organization: Option<&OrganizationId>,
+) -> Result<()> {
+    let organization = organization.map(|id| id.as_str());
+    ORGANIZATION_CHOICES.put(tx, &[instance.into(), user.into(), organization.into()]).await
+}
+
+/// The organization that a new session of a user begins with. One that they are no longer a member of does not count.
+/// Where everybody works for an organization, those who have only one need not choose.
+pub async fn next(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    settings: &OrganizationSettings,
+) -> Result<Option<ChosenOrganization>> {
+    if !settings.enabled {
+        return Ok(None);
+    }
+    let params = [instance.into(), user.into()];
+    let chosen = tx.maybe(&[CHOSEN], &params, read).await?;
+    if chosen.is_some() || !settings.force_selection {
+        return Ok(chosen);
+    }
+    let mut all = tx.all(&[FIRST_TWO], &params, read).await?;
+    Ok(all.pop().filter(|_| all.is_empty()))
+}
+
+fn read(row: &Row<'_>) -> Result<ChosenOrganization, DbError> {
+    Ok(ChosenOrganization { id: row.id(0)?, membership: row.id(1)? })
+}

@@ -1,0 +1,75 @@
+//! The SQL of link tokens of admin portals.
+
+use latchkey_base::kinds::{InstanceId, OrganizationId};
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::document;
+
+use super::model::{PortalLinkToken, PortalLinkTokenId};
+
+static ADMIN_PORTAL_LINK_TOKENS: Table = Table::new("admin_portal_link_tokens", &["instance_id", "id"])
+    .saved(&["document"])
+    .fixed(&["link_id", "organization_id", "token_digest", "expire_at", "created_at"])
+    .aged_by("expire_at");
+
+/// One token, to change it.
+pub async fn lock(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &PortalLinkTokenId,
+) -> Result<Option<PortalLinkToken>> {
+    ADMIN_PORTAL_LINK_TOKENS.lock(tx, &[instance.into(), id.as_str().into()], read).await
+}
+
+pub async fn insert(tx: &mut Tx, token: &PortalLinkToken) -> Result<()> {
+    ADMIN_PORTAL_LINK_TOKENS.insert(tx, &row(token)?).await
+}
+
+/// Saves what became of a token.
+pub async fn save(tx: &mut Tx, token: &PortalLinkToken) -> Result<()> {
+    ADMIN_PORTAL_LINK_TOKENS.save(tx, &row(token)?).await
+}
+
+/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    ADMIN_PORTAL_LINK_TOKENS.delete_old(tx, before, limit).await
+}
+
+/// Deletes up to `limit` tokens of an organization. Says how many.
+pub async fn delete_some(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    organization: &OrganizationId,
+    limit: i64,
+) -> Result<u64> {
+    let sql = "DELETE FROM admin_portal_link_tokens WHERE instance_id = $1 AND id IN (SELECT id \
+               FROM admin_portal_link_tokens WHERE instance_id = $1 AND organization_id = $2 LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), organization.into(), limit.into()]).await?)
+}
+
+fn row(token: &PortalLinkToken) -> Result<Vec<Value>> {
+    Ok(vec![
+        (&token.instance).into(),
+        token.id.as_str().into(),
+        document::write(&token.details)?.into(),
+        (&token.link).into(),
+        token.organization.as_ref().map(|id| id.as_str()).into(),
+        token.digest.as_slice().into(),
+        token.expire_at.into(),
+        token.created_at.into(),
+    ])
+}
+
+fn read(row: &Row<'_>) -> Result<PortalLinkToken, DbError> {
+    let broken = || DbError::Failed("the id of a link token is broken".into());
+    Ok(PortalLinkToken {
+        instance: row.id(0)?,
+        id: PortalLinkTokenId::parse(row.str(1)?).ok_or_else(broken)?,
+        details: document::read("link token", row.str(2)?)?,
+        link: row.id(3)?,
+        organization: row.maybe_id(4)?,
+        digest: row.bytes(5)?,
+        expire_at: row.time(6)?,
+        created_at: row.time(7)?,
+    })
+}

@@ -1,0 +1,73 @@
+//! What is left to do after the primary domain of an instance changed: sessions that began before end, as published.
+//! Cookies of the old domain do not reach the new one, and its tokens name an issuer that is gone. There may be many, so
+//! they end in steps: the first right after the change, the others by a job.
+
+pub mod store;
+
+use std::sync::Arc;
+
+use latchkey_base::Result;
+use latchkey_base::kinds::{ClientId, InstanceId, SessionId};
+use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::instances::store as instances;
+use latchkey_kernel::jobs::JobParts;
+
+use self::store::DomainChange;
+use super::sessions::closing::Clients;
+use super::sessions::model::Session;
+use super::sessions::{ending, store as sessions};
+use crate::organizations::background::Background;
+
+/// Sessions that end in one transaction; on SQLite others wait for it.
+const SESSIONS_AT_ONCE: i64 = 200;
+
+/// Notes that an instance has left a host, and that its sessions of now are to end.
+pub async fn begin(tx: &mut Tx, act: &Act, left: &str) -> Result<()> {
+    let change = DomainChange {
+        instance: act.instance.clone(),
+        frontend_api: left.to_owned(),
+        until: act.now,
+        after: None,
+        api_url: act.api_url.to_string(),
+    };
+    store::put(tx, &change, act.now).await
+}
+
+/// Ends the next sessions, if some are left. It is a transaction of its own: clients are locked before everything else.
+pub async fn go_on(tx: &mut Tx, act: Act, left: &str) -> Result<()> {
+    let Some(change) = store::lock(tx, &act.instance, left).await? else { return Ok(()) };
+    let Some(instance) = instances::find(tx, &act.instance).await? else { return Ok(()) };
+    let act = Act { settings: Arc::new(instance.settings), api_url: change.api_url.as_str().into(), ..act };
+    match end_some(tx, &act, &change).await? {
+        Some(last) => store::put(tx, &DomainChange { after: Some(last), ..change }, act.now).await,
+        None => store::delete(tx, &change).await,
+    }
+}
+
+/// Ends up to a batch of sessions. Returns the last one of a full batch.
+async fn end_some(tx: &mut Tx, act: &Act, change: &DomainChange) -> Result<Option<store::Place>> {
+    let found = sessions::live_until(tx, change, act.now, SESSIONS_AT_ONCE).await?;
+    let ids: Vec<&SessionId> = found.iter().map(|(_, id, _)| id).collect();
+    let clients: Vec<&ClientId> = found.iter().map(|(_, _, client)| client).collect();
+    let mut clients = Clients::lock(tx, act, &clients).await?;
+    let mut locked = sessions::lock_some(tx, &act.instance, &ids, &act.settings).await?;
+    locked.retain(|session: &Session| session.is_live(act.now));
+    ending::revoke_all(tx, act, &mut clients, locked).await?;
+    let is_full = found.len() as i64 == SESSIONS_AT_ONCE;
+    Ok(found.into_iter().next_back().filter(|_| is_full).map(|(created_at, id, _)| (created_at, id)))
+}
+
+/// Ending the sessions of instances that have left a domain.
+pub struct DomainChanges;
+
+impl Background for DomainChanges {
+    const TABLE: &'static str = "domain_changes";
+    const SUBJECT: &'static str = "frontend_api";
+    const FAILURE: &'static str = "sessions of a domain that was left could not be ended";
+
+    async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {
+        let (act, left) = (Act::of_server(parts, instance), subject.to_owned());
+        parts.db.write(move |tx| Box::pin(async move { go_on(tx, act, &left).await })).await
+    }
+}

@@ -1,0 +1,54 @@
+//! The SQL of domains that were left.
+
+use latchkey_base::kinds::{InstanceId, SessionId};
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::document;
+use serde::{Deserialize, Serialize};
+
+static DOMAIN_CHANGES: Table =
+    Table::new("domain_changes", &["instance_id", "frontend_api"]).saved(&["document", "due_at"]);
+
+/// Where sessions are in their order: when one began, and its id.
+pub type Place = (Time, SessionId);
+
+/// A host that an instance has left, and how far its sessions have been ended.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct DomainChange {
+    #[serde(skip, default = "InstanceId::unset")]
+    pub instance: InstanceId,
+    /// The host that was left.
+    #[serde(skip)]
+    pub frontend_api: String,
+    /// When: sessions that began later are of the new domain.
+    pub until: Time,
+    /// The last session that has been ended.
+    pub after: Option<Place>,
+    /// What events say about pictures.
+    pub api_url: String,
+}
+
+pub async fn lock(tx: &mut Tx, instance: &InstanceId, left: &str) -> Result<Option<DomainChange>> {
+    DOMAIN_CHANGES.lock(tx, &[instance.into(), left.into()], read).await
+}
+
+/// Notes that something is left, which is to be done after what others have left.
+pub async fn put(tx: &mut Tx, change: &DomainChange, now: Time) -> Result<()> {
+    let row = [
+        (&change.instance).into(),
+        change.frontend_api.as_str().into(),
+        document::write(change)?.into(),
+        now.into(),
+    ];
+    DOMAIN_CHANGES.put(tx, &row).await
+}
+
+pub async fn delete(tx: &mut Tx, change: &DomainChange) -> Result<()> {
+    let key = [(&change.instance).into(), change.frontend_api.as_str().into()];
+    DOMAIN_CHANGES.delete(tx, &key).await.map(|_| ())
+}
+
+fn read(row: &Row<'_>) -> Result<DomainChange, DbError> {
+    let change: DomainChange = document::read("domain change", row.str(2)?)?;
+    Ok(DomainChange { instance: row.id(0)?, frontend_api: row.text(1)?, ..change })
+}

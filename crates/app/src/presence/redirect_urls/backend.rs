@@ -1,0 +1,91 @@
+//! Routes and handlers of the backend API.
+
+use axum::response::Response;
+use latchkey_base::kinds::RedirectUrlId;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::unique_violation;
+use latchkey_kernel::AppState;
+use latchkey_kernel::auth::SecretKey;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
+use latchkey_web::api::Api;
+use latchkey_web::input::{Input, Path};
+use latchkey_web::query::Query;
+use latchkey_web::reply::Failure;
+
+use super::input::CreateRedirectUrl;
+use super::view::{self, RedirectUrlView};
+use super::{rules, store};
+
+type Answer = Result<Response, Failure>;
+
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Redirect URLs");
+    api.get("/redirect_urls", "ListRedirectURLs", list)
+        .summary("List redirect URLs")
+        .returns::<MaybePaginated<RedirectUrlView>>();
+    api.post("/redirect_urls", "CreateRedirectURL", create)
+        .summary("Create a redirect URL")
+        .returns::<RedirectUrlView>();
+    api.get("/redirect_urls/{id}", "GetRedirectURL", get)
+        .summary("Get a redirect URL")
+        .returns::<RedirectUrlView>();
+    api.delete("/redirect_urls/{id}", "DeleteRedirectURL", delete)
+        .summary("Delete a redirect URL")
+        .returns::<DeletedView>();
+}
+
+async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
+    let mut tx = cx.app.db.read().await?;
+    let listed = store::list(&mut tx, &key.instance, page.paging).await?;
+    let data: Vec<_> = listed.iter().map(view::redirect_url).collect();
+    cx.reply(&match page.paginated {
+        true => {
+            let total_count = store::count(&mut tx, &key.instance).await?;
+            MaybePaginated::Paginated(ListView { data, total_count })
+        }
+        false => MaybePaginated::Bare(data),
+    })
+}
+
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateRedirectUrl>) -> Answer {
+    let redirect_url = rules::create(input.url, &key.instance, cx.now, &*cx.app.rng)?;
+    let inserted = redirect_url.clone();
+    cx.write(move |tx| Box::pin(async move { store::insert(tx, &inserted).await }))
+        .await
+        .map_err(explained)?;
+    cx.reply(&view::redirect_url(&redirect_url))
+}
+
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Answer {
+    let found = store::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
+    cx.reply(&view::redirect_url(&found.ok_or_else(|| not_found(&id))?))
+}
+
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Answer {
+    let gone = deleted("redirect_url", &id);
+    cx.write(move |tx| {
+        Box::pin(async move {
+            match store::delete(tx, &key.instance, &id).await? {
+                true => Ok(()),
+                false => Err(not_found(&id)),
+            }
+        })
+    })
+    .await?;
+    cx.reply(&gone)
+}
+
+fn not_found(id: &RedirectUrlId) -> Error {
+    Error::not_found("redirect URL", id)
+}
+
+/// Says that the URL is listed already, when that is why it could not be written.
+fn explained(error: Error) -> Error {
+    match unique_violation(&error) {
+        Some("redirect_urls.url") => {
+            Error::param(Code::DuplicateRecord, "url").saying("This redirect URL is listed already.")
+        }
+        _ => error,
+    }
+}

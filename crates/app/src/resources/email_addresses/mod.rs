@@ -1,3 +1,0 @@
-//! E-mail addresses of users. What they do lies in `identifications`.
-
-pub mod backend;

@@ -1,0 +1,289 @@
+//! The floor plan: which group may use which, kept by reading the imports. The order and its reasons are in
+//! `docs/ARCHITECTURE.md`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::architecture::{code, sources};
+
+/// The crates of the product and what they stand on, lowest first. A crate uses those before it.
+const CRATES: [&str; 13] = [
+    "base",
+    "db",
+    "web",
+    "jose",
+    "passwords",
+    "images",
+    "outbound",
+    "letters",
+    "kernel",
+    "app",
+    "server",
+    "testkit",
+    "bench",
+];
+
+/// Crates on one level, which do not know each other.
+const ALONE: [&str; 7] = ["db", "web", "jose", "passwords", "images", "outbound", "letters"];
+
+/// The groups of `latchkey-app`, lowest first. A group uses those before it, never those after it. What stands behind
+/// `flows` puts the server together.
+const LAYERS: [&str; 12] = [
+    "events",
+    "messaging",
+    "people",
+    "organizations",
+    "presence",
+    "door",
+    "flows",
+    "jobs",
+    "reference",
+    "unbuilt",
+    "router",
+    "lib",
+];
+
+/// A module as the segments of its path; the crate itself has none.
+type Module = Vec<String>;
+
+/// The modules of a crate with what they import of their own crate.
+struct Imports(BTreeMap<Module, BTreeSet<Module>>);
+
+impl Imports {
+    fn of_crate(name: &str) -> Imports {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("src");
+        let files = sources(name).into_iter().map(|(path, text)| {
+            let inside = path.strip_prefix(&root).unwrap().with_extension("");
+            (inside.iter().map(|part| part.to_string_lossy().into_owned()).collect(), code(&text))
+        });
+        Imports::of_files(files.collect())
+    }
+
+    /// Of files, each given as its path without the extension, and its text.
+    fn of_files(files: Vec<(Vec<String>, String)>) -> Imports {
+        let texts: BTreeMap<Module, String> = files
+            .into_iter()
+            .map(|(mut path, text)| {
+                if ["mod", "lib", "main"].contains(&path.last().unwrap().as_str()) {
+                    path.pop();
+                }
+                (path, text)
+            })
+            .collect();
+        let macros: Vec<(String, Module)> = texts
+            .iter()
+            .flat_map(|(module, text)| exported_macros(text).into_iter().map(|name| (name, module.clone())))
+            .collect();
+        let imports = texts.iter().map(|(module, text)| {
+            let found = paths(text).into_iter().filter_map(|path| {
+                let path = absolute(module, &path)?;
+                let exported = macros.iter().find(|(name, _)| path.len() == 1 && *name == path[0]);
+                let target = match exported {
+                    Some((_, module)) => module.clone(),
+                    None => (0..=path.len())
+                        .rev()
+                        .map(|end| path[..end].to_vec())
+                        .find(|it| texts.contains_key(it))?,
+                };
+                (target != *module).then_some(target)
+            });
+            (module.clone(), found.collect())
+        });
+        Imports(imports.collect())
+    }
+
+    /// Those that point from one place to another that comes after it.
+    fn against<'a>(&'a self, place: impl Fn(&Module) -> usize + 'a) -> impl Iterator<Item = String> + 'a {
+        let all = self.0.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)));
+        all.filter(move |(from, to)| place(to) > place(from))
+            .map(|(from, to)| format!("{} uses {}", from.join("::"), to.join("::")))
+    }
+
+    /// Modules that use each other, directly or not, and lie in several folders.
+    fn circles_between_folders(&self) -> Vec<String> {
+        let reach: BTreeMap<&Module, BTreeSet<&Module>> =
+            self.0.keys().map(|module| (module, self.reachable(module))).collect();
+        let mut found = BTreeSet::new();
+        for (module, reached) in &reach {
+            let circle: BTreeSet<&Module> =
+                reached.iter().filter(|other| reach[**other].contains(module)).copied().collect();
+            let folders: BTreeSet<Module> = circle.iter().map(|module| self.folder(module)).collect();
+            if folders.len() > 1 {
+                found.insert(circle.iter().map(|module| module.join("::")).collect::<Vec<_>>().join(", "));
+            }
+        }
+        found.into_iter().collect()
+    }
+
+    fn reachable(&self, from: &Module) -> BTreeSet<&Module> {
+        let mut found = BTreeSet::new();
+        let mut next: Vec<&Module> = self.0[from].iter().collect();
+        while let Some(module) = next.pop() {
+            if found.insert(module) {
+                next.extend(&self.0[module]);
+            }
+        }
+        found
+    }
+
+    /// The folder of a module. A file beside a folder of its name belongs into it.
+    fn folder(&self, module: &Module) -> Module {
+        let has_folder = self.0.keys().any(|other| other.len() > module.len() && other.starts_with(module));
+        let end = if has_folder { module.len() } else { module.len().saturating_sub(1) };
+        module[..end].to_vec()
+    }
+}
+
+/// The names of macros that a text exports: they are used as if they stood at the root of the crate.
+fn exported_macros(text: &str) -> Vec<String> {
+    let rest = text.split("#[macro_export]").skip(1);
+    let name =
+        |part: &str| part.split("macro_rules!").nth(1)?.split('{').next().map(|name| name.trim().to_owned());
+    rest.filter_map(name).collect()
+}
+
+/// The paths a text mentions that start in its own crate: in `use` trees and in between.
+fn paths(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut rest = text;
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    while let Some(at) = ["crate::", "super::", "self::"].iter().filter_map(|start| rest.find(start)).min() {
+        let is_start = !rest[..at].ends_with(|c: char| is_name(c) || c == ':' || c == '$');
+        let path = &rest[at..];
+        let end = path.find(|c: char| !is_name(c) && c != ':').unwrap_or(path.len());
+        let is_use = rest[..at].trim_end().ends_with("use");
+        if is_start {
+            match is_use {
+                true => found.extend(expanded(path.split(';').next().unwrap_or_default())),
+                false => found.push(path[..end].to_owned()),
+            }
+        }
+        rest = &path[if is_use { path.find(';').unwrap_or(end) } else { end.max(1) }..];
+    }
+    found
+}
+
+/// The leaves of a `use` tree.
+fn expanded(tree: &str) -> Vec<String> {
+    let Some((start, rest)) = tree.split_once('{') else {
+        return vec![tree.split(" as ").next().unwrap_or_default().trim().to_owned()];
+    };
+    let (mut leaves, mut depth, mut leaf) = (Vec::new(), 0, String::new());
+    for c in rest.chars() {
+        match c {
+            '}' if depth == 0 => break,
+            ',' if depth == 0 => leaves.push(std::mem::take(&mut leaf)),
+            _ => {
+                depth += match c {
+                    '{' => 1,
+                    '}' => -1,
+                    _ => 0,
+                };
+                leaf.push(c);
+            }
+        }
+    }
+    leaves.push(leaf);
+    let whole = leaves.iter().filter(|leaf| !leaf.trim().is_empty());
+    whole.flat_map(|leaf| expanded(&format!("{}{}", start.trim(), leaf.trim()))).collect()
+}
+
+/// A path from the root of the crate, as `module` writes it.
+fn absolute(module: &Module, path: &str) -> Option<Module> {
+    let mut segments =
+        path.split("::").filter(|part| !part.is_empty() && *part != "self" && *part != "*").peekable();
+    let mut found = if path.starts_with("crate") { Module::new() } else { module.clone() };
+    while let Some(start) = segments.next_if(|part| ["crate", "super"].contains(part)) {
+        if start == "super" {
+            found.pop()?;
+        }
+    }
+    found.extend(segments.map(str::to_owned));
+    Some(found)
+}
+
+fn layer(module: &Module) -> usize {
+    let name = module.first().map_or("lib", String::as_str);
+    let found = LAYERS.iter().position(|layer| *layer == name);
+    found.unwrap_or_else(|| panic!("`{name}` is in no layer: say in LAYERS where it belongs"))
+}
+
+#[test]
+fn no_group_uses_one_above_it() {
+    let against: Vec<String> = Imports::of_crate("app").against(layer).collect();
+    assert!(against.is_empty(), "against the order (docs/ARCHITECTURE.md, The floor plan): {against:#?}");
+}
+
+#[test]
+fn no_circle_of_files_crosses_folders() {
+    for name in ["app", "kernel", "letters", "web", "db"] {
+        let circles = Imports::of_crate(name).circles_between_folders();
+        assert!(circles.is_empty(), "{name}: {circles:#?}");
+    }
+}
+
+#[test]
+fn every_layer_is_there() {
+    let modules: BTreeSet<String> = Imports::of_crate("app")
+        .0
+        .into_keys()
+        .map(|module| module.first().map_or("lib".to_owned(), String::clone))
+        .collect();
+    assert_eq!(modules, LAYERS.map(str::to_owned).into());
+}
+
+/// What a crate of ours depends on, by its manifest; what only its tests need does not count.
+fn dependencies(name: &str) -> Vec<String> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("Cargo.toml");
+    let manifest = std::fs::read_to_string(path).unwrap();
+    let used =
+        manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
+    used.lines()
+        .filter_map(|line| Some(line.strip_prefix("latchkey-")?.split(['.', ' ']).next()?.to_owned()))
+        .collect()
+}
+
+#[test]
+fn crates_use_those_below_them_only() {
+    let place = |name: &str| CRATES.iter().position(|known| *known == name);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let own = place(&name).unwrap_or_else(|| panic!("say in CRATES where `{name}` belongs"));
+        for used in dependencies(&name) {
+            assert!(place(&used) < Some(own), "{name} must not use {used}");
+            assert!(!ALONE.contains(&&*name) || !ALONE.contains(&&*used), "{name} must not use {used}");
+        }
+    }
+}
+
+/// The tests above would pass if nothing were read.
+#[test]
+fn imports_are_read_as_the_compiler_reads_them() {
+    let file = |path: &str, text: &str| (path.split('/').map(str::to_owned).collect(), text.to_owned());
+    let imports = Imports::of_files(vec![
+        file("lib", "pub mod people;"),
+        file("people", "pub mod users; pub mod tickets;"),
+        file("people/users/mod", "pub mod store;"),
+        file(
+            "people/users/store",
+            "use super::super::{tickets as passes, tickets::rules::{judge as verdict, Look}};",
+        ),
+        file("people/tickets", ""),
+        file("people/tickets/rules", "fn f() { crate::people::users::store::find() }"),
+        file("door", "use crate::{flows, people::users};\nuse crate::word;"),
+        file("flows", "use other::crate_name; use self::inner::x;"),
+        file("flows/inner", "#[macro_export]\nmacro_rules! word { () => {} }"),
+    ]);
+    let of = |path: &str| {
+        let module: Module = path.split("::").map(str::to_owned).collect();
+        imports.0[&module].iter().map(|module| module.join("::")).collect::<Vec<_>>()
+    };
+    assert_eq!(of("people::users::store"), ["people::tickets", "people::tickets::rules"]);
+    assert_eq!(of("people::tickets::rules"), ["people::users::store"]);
+    assert_eq!(of("door"), ["flows", "flows::inner", "people::users"]);
+    assert_eq!(of("flows"), ["flows::inner"]);
+    let upwards: Vec<String> = imports.against(layer).collect();
+    assert_eq!(upwards, ["door uses flows", "door uses flows::inner"]);
+    assert_eq!(imports.circles_between_folders(), ["people::tickets::rules, people::users::store"]);
+}

@@ -1,0 +1,100 @@
+//! Slow work of some people never holds up others: pictures do not wait in front of passwords, and one tenant not in
+//! front of another.
+
+use std::net::Ipv4Addr;
+use std::sync::{Arc, mpsc};
+
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::{Code, Result};
+use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::limits::UPLOADS_LANE;
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::slow::{SlowPool, WorkOwner};
+use latchkey_testkit::{PICTURE, Tenant, TestServer, until};
+use latchkey_web::network::Network;
+use serde_json::json;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+
+/// Makes every thread of a lane wait until the returned sender is dropped.
+async fn hold(pool: impl Fn() -> Arc<TestServer>, lane: fn(&TestServer) -> &SlowPool) -> mpsc::Sender<()> {
+    let (gate, opened) = mpsc::channel::<()>();
+    let (begun, started) = oneshot::channel::<()>();
+    let t = pool();
+    tokio::spawn(async move {
+        let nobody = WorkOwner::backend(&InstanceId::unset());
+        let work = move || {
+            begun.send(()).unwrap();
+            let _ = opened.recv();
+        };
+        lane(&t).run(&nobody, work).await.unwrap();
+    });
+    started.await.unwrap();
+    gate
+}
+
+/// A job of a person of a tenant.
+fn somebody(t: &Arc<TestServer>, tenant: &Tenant, number: usize) -> JoinHandle<Result<()>> {
+    let address = Ipv4Addr::from([192, 0, 2, u8::try_from(number).unwrap()]);
+    let (t, owner) = (t.clone(), WorkOwner::network(&tenant.id, Network::of(address.into())));
+    tokio::spawn(async move { t.app.uploads.run(&owner, || ()).await })
+}
+
+async fn user(t: &TestServer, tenant: &Tenant) -> String {
+    let body = json!({"username": "countess", "password": "orchid-mambo-91"});
+    t.call(Some(tenant), "POST", "/v1/users", Some(body)).await.ok()["id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_password_is_checked_while_the_pictures_of_another_tenant_fill_their_lane() {
+    let t = Arc::new(TestServer::start().await);
+    let crowd = t.new_tenant(Development, Settings::default()).await;
+    user(&t, &t.tenant).await;
+    let pictured = user(&t, &crowd).await;
+    let gates = [hold(|| t.clone(), |t| &t.app.uploads).await, hold(|| t.clone(), |t| &t.app.resizing).await];
+    let upload = || {
+        let (t, crowd, path) = (t.clone(), crowd.clone(), format!("/v1/users/{pictured}/profile_image"));
+        tokio::spawn(async move { t.upload(&crowd, &path, PICTURE).await })
+    };
+    let uploads: Vec<_> = (0..UPLOADS_LANE.per_backend()).map(|_| upload()).collect();
+    until(|| t.app.uploads.waiting() == UPLOADS_LANE.per_backend()).await;
+    let one_more = t.app.uploads.run(&WorkOwner::backend(&crowd.id), || ()).await;
+    assert_eq!(one_more.unwrap_err().code(), Code::ServiceUnavailable);
+    let people: Vec<_> = (0..UPLOADS_LANE.per_backend()).map(|number| somebody(&t, &crowd, number)).collect();
+    until(|| t.app.uploads.waiting() == UPLOADS_LANE.per_tenant).await;
+    // The gates are shut: whatever waits for a picture would wait for ever.
+    let mut browser = t.browser();
+    let shown = json!({"strategy": "password", "identifier": "countess", "password": "orchid-mambo-91"});
+    let signed_in = browser.post("/v1/client/sign_ins", shown).await.ok();
+    assert_eq!(signed_in["response"]["status"], "complete");
+    drop(gates);
+    for upload in uploads {
+        assert_eq!(upload.await.unwrap().status, 200);
+    }
+    for job in people {
+        job.await.unwrap().unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tenant_with_many_uploads_delays_that_of_another_by_one_only() {
+    let t = Arc::new(TestServer::start().await);
+    let gate = hold(|| t.clone(), |t| &t.app.uploads).await;
+    let (done, order) = mpsc::channel();
+    let queue = |tenant: &Tenant, name: &'static str| {
+        let (t, done) = (t.clone(), done.clone());
+        let owner = WorkOwner::backend(&tenant.id);
+        tokio::spawn(async move { t.app.uploads.run(&owner, move || done.send(name).unwrap()).await })
+    };
+    let most = UPLOADS_LANE.per_backend();
+    let mut jobs: Vec<_> = (0..most).map(|_| queue(&t.tenant, "crowd")).collect();
+    until(|| t.app.uploads.waiting() == most).await;
+    jobs.push(queue(&t.other, "other"));
+    until(|| t.app.uploads.waiting() == most + 1).await;
+    drop(gate);
+    for job in jobs {
+        job.await.unwrap().unwrap();
+    }
+    let order: Vec<&str> = order.try_iter().collect();
+    assert_eq!(order[..2], ["crowd", "other"]);
+}

@@ -1,0 +1,222 @@
+//! Published operations that are not built: what callers are told, and the lists and the page that say so.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use latchkey_app::unbuilt::{BACKEND, FRONTEND, Unbuilt, read};
+use latchkey_app::{frontend_operations, operations};
+use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::settings::Settings;
+use latchkey_testkit::TestServer;
+use latchkey_web::api::Operation;
+use serde_json::{Value, json};
+
+use crate::contract::{published_of, repository};
+
+const PAGE: &str = "docs/OPERATIONS.md";
+const INTRODUCTION: &str = "# Operations
+
+<!-- Written by `make docs` from the operation table. Do not edit. -->
+
+What this server has of the two published APIs (version 2026-05-12), and what it does not have yet. An operation that is
+not there yet answers 404 with the code `latchkey_not_implemented` and changes nothing. (Not 501: several of the published
+clients repeat every request that is answered with a 5xx, for up to an hour.)
+";
+
+/// One of the two APIs.
+struct Face {
+    title: &'static str,
+    file: &'static str,
+    list: &'static str,
+    spec: &'static str,
+    prefix: &'static str,
+    built: Vec<Operation>,
+}
+
+fn faces() -> [Face; 2] {
+    [
+        Face {
+            title: "Backend API",
+            file: "backend",
+            list: BACKEND,
+            spec: "bapi",
+            prefix: "/v1",
+            built: operations(&[]),
+        },
+        Face {
+            title: "Frontend API",
+            file: "frontend",
+            list: FRONTEND,
+            spec: "fapi",
+            prefix: "",
+            built: frontend_operations(&[]),
+        },
+    ]
+}
+
+/// A path without the names of its parameters, which the two sides need not share.
+fn shape(path: &str) -> String {
+    let parts = path.split('/').map(|part| match part.split_once('{') {
+        Some((before, rest)) => format!("{before}{{}}{}", rest.split_once('}').unwrap().1),
+        None => part.to_owned(),
+    });
+    parts.collect::<Vec<_>>().join("/")
+}
+
+impl Face {
+    fn has(&self, method: &str, path: &str) -> bool {
+        let is_it = |built: &Operation| built.method == method && shape(&built.path) == shape(path);
+        self.built.iter().any(is_it)
+    }
+
+    /// The list as it should be. Without the published description: what is in it and has not been built since.
+    fn expected(&self) -> String {
+        let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        let mut add = |group: &str, method: &str, path: &str, id: &str| {
+            if !self.has(method, path) {
+                groups.entry(group.to_owned()).or_default().insert(format!("{method} {path} {id}"));
+            }
+        };
+        match published_of(self.spec) {
+            Some(published) => {
+                for (path, methods) in published["paths"].as_object().unwrap() {
+                    for (method, entry) in methods.as_object().unwrap() {
+                        let Some(id) = entry["operationId"].as_str() else { continue };
+                        let tags = entry["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
+                        let group = tags.last().and_then(Value::as_str).unwrap_or("Other");
+                        add(group, &method.to_uppercase(), &format!("{}{path}", self.prefix), id);
+                    }
+                }
+            }
+            None => read(self.list).iter().for_each(|it| add(it.group, it.method, it.path, it.id)),
+        }
+        let written = groups.iter().map(|(group, lines)| {
+            let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+            format!("# {group}\n{}\n", lines.join("\n"))
+        });
+        written.collect::<Vec<_>>().concat()
+    }
+
+    /// The part of the page about this API.
+    fn page(&self) -> String {
+        let missing: Vec<Unbuilt> = read(self.list);
+        let mut groups: BTreeMap<&str, Vec<(String, &str, &str)>> = BTreeMap::new();
+        for built in &self.built {
+            let call = format!("{} {}", built.method, built.path);
+            groups.entry(built.tag).or_default().push((call, built.id, "yes"));
+        }
+        for it in &missing {
+            let call = format!("{} {}", it.method, it.path);
+            groups.entry(it.group).or_default().push((call, it.id, "not yet"));
+        }
+        let mut page = format!(
+            "\n## {}\n\n{} operations are here, {} are not yet.\n\n| Group | Here | Not yet |\n|---|---|---|\n",
+            self.title,
+            self.built.len(),
+            missing.len()
+        );
+        for (group, rows) in &groups {
+            let here = rows.iter().filter(|(_, _, is_here)| *is_here == "yes").count();
+            writeln!(page, "| {group} | {here} | {} |", rows.len() - here).unwrap();
+        }
+        for (group, rows) in &groups {
+            write!(page, "\n### {}: {group}\n\n| Operation | Call | Here |\n|---|---|---|\n", self.title)
+                .unwrap();
+            for (call, id, is_here) in rows {
+                writeln!(page, "| {id} | `{call}` | {is_here} |").unwrap();
+            }
+        }
+        page
+    }
+}
+
+/// Compares a file with what it should be, or writes it when asked to.
+#[expect(clippy::disallowed_methods, reason = "asked to write the files rather than to compare them")]
+fn is_current(name: &str, expected: &str) {
+    let path = repository().join(name);
+    if std::env::var("UPDATE_OPERATIONS").is_ok_and(|wanted| wanted == "1") {
+        std::fs::write(&path, expected).unwrap();
+    }
+    let stored = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(stored == expected, "{name} is out of date; `make docs` writes it anew");
+}
+
+#[test]
+fn lists_of_unbuilt_operations_are_what_is_published_and_not_in_the_operation_table() {
+    for face in faces() {
+        is_current(&format!("crates/app/src/unbuilt/{}.txt", face.file), &face.expected());
+    }
+}
+
+#[test]
+fn operations_page_says_what_is_here_and_what_is_not() {
+    let parts: Vec<String> = faces().iter().map(Face::page).collect();
+    is_current(PAGE, &format!("{INTRODUCTION}{}", parts.concat()));
+}
+
+/// A path somebody could call.
+fn example(path: &str) -> String {
+    shape(path).replace("{}", "x1")
+}
+
+#[tokio::test]
+async fn every_published_operation_that_is_not_built_says_so_and_changes_nothing() {
+    let t = TestServer::start().await;
+    let before = t.everything().await;
+    for it in read(BACKEND) {
+        let body = (it.method != "GET").then(|| json!({"name": "x"}));
+        for tenant in [Some(&t.tenant), None] {
+            let answer = t.call(tenant, it.method, &example(it.path), body.clone()).await;
+            assert_eq!((answer.status, answer.code()), (404, "latchkey_not_implemented"), "{it:?}");
+            let text = answer.json["errors"][0]["long_message"].as_str().unwrap();
+            assert!(text.contains("Latchkey does not have"), "{text}");
+        }
+    }
+    let mut browser = t.browser();
+    for it in read(FRONTEND) {
+        let path = example(it.path);
+        let answer = match it.method {
+            "GET" => browser.get(&path).await,
+            "POST" => browser.post(&path, json!({"name": "x"})).await,
+            method => browser.post(&format!("{path}?_method={method}"), json!({"name": "x"})).await,
+        };
+        assert_eq!((answer.status, answer.code()), (404, "latchkey_not_implemented"), "{it:?}");
+    }
+    assert_eq!(t.everything().await, before);
+}
+
+#[tokio::test]
+async fn each_api_knows_only_its_own_unbuilt_operations() {
+    let t = TestServer::start().await;
+    t.get("/v1/machines").await.is_error(404, "latchkey_not_implemented");
+    t.browser().get("/v1/machines").await.is_error(404, "route_not_found");
+    t.browser().get("/v1/me/passkeys/x").await.is_error(404, "latchkey_not_implemented");
+    t.get("/v1/me/passkeys/x").await.is_error(404, "route_not_found");
+    for path in ["/v1/machines/", "/v1/machines/a/b/c", "/machines", "/v2/machines"] {
+        t.get(path).await.is_error(404, "route_not_found");
+    }
+    t.delete("/v1/machines").await.is_error(404, "route_not_found");
+}
+
+#[tokio::test]
+async fn pages_of_other_origins_can_read_that_an_operation_is_not_built() {
+    let t = TestServer::start().await;
+    let request = axum::http::Request::post("/v1/me/billing/checkouts")
+        .header("host", &t.tenant.frontend_api)
+        .header("origin", "http://localhost:3000")
+        .body(axum::body::Body::empty())
+        .unwrap();
+    let answer = t.browser().send("POST", "/v1/me/billing/checkouts", request).await;
+    answer.is_error(404, "latchkey_not_implemented");
+    assert_eq!(answer.header("access-control-allow-origin"), "http://localhost:3000");
+}
+
+#[tokio::test]
+async fn unbuilt_operations_take_nothing_from_the_limit_of_the_instance() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    for _ in 0..150 {
+        t.get("/v1/machines").await.is_error(404, "latchkey_not_implemented");
+    }
+    let answer: Value = t.get("/v1/users/count").await.ok();
+    assert_eq!(answer["total_count"], 0);
+}

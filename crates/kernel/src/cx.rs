@@ -1,0 +1,298 @@
+//! The context of a request: server state, time, version and origin of the request, the write transaction, and the
+//! answer in the version asked for.
+
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+
+use axum::extract::{ConnectInfo, FromRequestParts};
+use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
+use axum::http::request::Parts;
+use axum::http::{Extensions, HeaderMap};
+use axum::response::Response;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::rng::Rng;
+use latchkey_base::{Result, Time};
+use latchkey_db::{Body, Numbered, Statement, Tx};
+use latchkey_jose::seal::MasterKey;
+use latchkey_web::edge::Caused;
+use latchkey_web::network::Network;
+use latchkey_web::reply::{self, Failure};
+use latchkey_web::signature::Argument;
+use latchkey_web::version::Version;
+use serde::Serialize;
+
+use crate::auth::SecretKey;
+use crate::jobs::JobParts;
+use crate::registry::Registry;
+use crate::settings::Settings;
+use crate::slow::WorkOwner;
+use crate::{App, AppState};
+
+/// How many characters of `User-Agent` are kept.
+const USER_AGENT_MAX: usize = 256;
+/// How many characters of `Accept-Language` are kept.
+const LANGUAGES_MAX: usize = 256;
+
+/// The context of a request, which every handler takes. The clock is read once, here: all that a request does happens
+/// at the same time.
+pub struct Cx {
+    /// The server state.
+    pub app: Arc<App>,
+    /// The time of the request.
+    pub now: Time,
+    /// The API version asked for.
+    pub version: Version,
+    client_ip: String,
+    /// The network of the client, for what is counted or shared out by address.
+    pub network: Network,
+    user_agent: String,
+    languages: String,
+    /// Takes the number of the last event the request caused, for a header of the answer.
+    caused: Caused,
+    /// The instance the request acts in, once `act` or `act_in` said so: its waiting readers are woken by events.
+    instance: OnceLock<InstanceId>,
+}
+
+/// What a transaction of a request needs to know: for which instance it writes, when, from where, and with which
+/// settings. It owns its parts, so that it can move into the transaction.
+#[derive(Clone)]
+pub struct Act {
+    pub instance: InstanceId,
+    pub now: Time,
+    /// Makes new ids, codes and secrets.
+    pub rng: Arc<dyn Rng>,
+    /// Seals and opens secrets at rest.
+    pub master: Arc<MasterKey>,
+    /// The address of the client, as far as proxies are trusted.
+    pub client_ip: String,
+    /// The header `User-Agent`.
+    pub user_agent: String,
+    /// The header `Accept-Language`.
+    pub languages: String,
+    /// Whether test addresses, numbers and codes work.
+    pub test_mode: bool,
+    pub settings: Arc<Settings>,
+    /// The base URL at which the caller reaches this server. Links in messages begin with it.
+    pub url: Arc<str>,
+    /// The base URL at which backends reach this server. Image URLs in events begin with it, whoever caused the
+    /// event.
+    pub api_url: Arc<str>,
+    /// What upper groups registered, for what happens inside a transaction.
+    pub registry: Arc<Registry>,
+}
+
+impl Act {
+    /// What a transaction of the server itself needs, outside of requests: it knows no settings, and no browser.
+    pub fn of_server(parts: &JobParts, instance: &InstanceId) -> Act {
+        Act {
+            instance: instance.clone(),
+            now: parts.clock.now(),
+            rng: parts.rng.clone(),
+            master: parts.master.clone(),
+            client_ip: String::new(),
+            user_agent: String::new(),
+            languages: String::new(),
+            test_mode: false,
+            settings: Arc::default(),
+            url: "".into(),
+            api_url: "".into(),
+            registry: Arc::default(),
+        }
+    }
+}
+
+/// The instance a request acts in, for `act_in`.
+pub struct InstanceContext<'a> {
+    /// The tenant.
+    pub instance: &'a InstanceId,
+    pub settings: &'a Arc<Settings>,
+    /// Whether test addresses, numbers and codes work.
+    pub test_mode: bool,
+    /// The base URL at which the caller reaches this server.
+    pub url: Arc<str>,
+}
+
+impl Cx {
+    /// What a transaction of this request needs, in the instance of the secret key.
+    pub fn act(&self, key: &SecretKey) -> Act {
+        self.act_in(InstanceContext {
+            instance: &key.instance,
+            settings: &key.settings,
+            test_mode: key.test_mode(),
+            url: self.app.api_url.clone(),
+        })
+    }
+
+    /// The same in an instance that was found in another way than by a secret key.
+    pub fn act_in(&self, context: InstanceContext<'_>) -> Act {
+        self.instance.get_or_init(|| context.instance.clone());
+        Act {
+            instance: context.instance.clone(),
+            now: self.now,
+            rng: self.app.rng.clone(),
+            master: self.app.master.clone(),
+            client_ip: self.client_ip.clone(),
+            user_agent: self.user_agent.clone(),
+            languages: self.languages.clone(),
+            test_mode: context.test_mode,
+            settings: context.settings.clone(),
+            url: context.url,
+            api_url: self.app.api_url.clone(),
+            registry: self.app.product.registry.clone(),
+        }
+    }
+
+    /// For whom slow work is done when somebody asks who is not signed in yet: the network.
+    pub fn by_network(&self, instance: &InstanceId) -> WorkOwner {
+        WorkOwner::network(instance, self.network)
+    }
+
+    /// Runs a write transaction: the only one of the request. Waiting readers and workers are woken if it caused
+    /// events.
+    pub async fn write<T, F>(&self, body: F) -> Result<T>
+    where
+        T: Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+    {
+        let (value, seq) = self.app.db.write_numbered(body).await?;
+        self.caused(seq);
+        Ok(value)
+    }
+
+    /// The same for statements that are all known before the transaction begins; they take one round trip.
+    pub async fn write_all(&self, statements: Vec<Statement>, events: Vec<Numbered>) -> Result<()> {
+        self.caused(self.app.db.write_all(statements, events).await?);
+        Ok(())
+    }
+
+    /// Keeps the number of the last event for the answer, and wakes whoever waits for events.
+    fn caused(&self, seq: Option<i64>) {
+        if let Some(seq) = seq {
+            self.caused.set(seq);
+            match self.instance.get() {
+                Some(instance) => self.app.bell.ring(instance),
+                None => self.app.bell.ring_workers(),
+            }
+        }
+    }
+
+    /// Answers with a view that looks the same in every API version.
+    pub fn reply_unversioned(&self, view: &impl Serialize) -> Result<Response, Failure> {
+        Ok(reply::json(view, &[], self.version)?)
+    }
+
+    /// Answers with a view, changed to how it looks in the API version asked for.
+    pub fn reply(&self, view: &impl Serialize) -> Result<Response, Failure> {
+        Ok(reply::json(view, &self.app.product.changes, self.version)?)
+    }
+}
+
+impl FromRequestParts<AppState> for Cx {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<Cx, Failure> {
+        let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default())?;
+        let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let address = client_address(&parts.headers, &parts.extensions, trust(app, &parts.extensions));
+        Ok(Cx {
+            now: app.clock.now(),
+            version,
+            client_ip: address.map(|address| address.to_string()).unwrap_or_default(),
+            network: address.map_or(Network::UNKNOWN, Network::of),
+            user_agent: header(USER_AGENT).chars().take(USER_AGENT_MAX).collect(),
+            languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
+            app: app.clone(),
+            caused: parts.extensions.get().cloned().unwrap_or_default(),
+            instance: OnceLock::new(),
+        })
+    }
+}
+
+impl Argument for Cx {}
+
+/// Who is believed about the address of a client (`X-Forwarded-For`).
+#[derive(Clone, Copy)]
+pub enum Trust<'a> {
+    /// The proxies in front of this server, by their addresses.
+    Proxies(&'a [IpAddr]),
+    /// The peer of the connection: a proxy of the application, which proved that with the secret key.
+    Peer,
+}
+
+impl<'a> Trust<'a> {
+    /// Who is believed about a request that did or did not come through a proxy of the application.
+    pub fn of(app: &'a App, is_proxied: bool) -> Trust<'a> {
+        if is_proxied { Trust::Peer } else { Trust::Proxies(&app.trusted_proxies) }
+    }
+}
+
+/// Marks a request that came through a proxy of the application, which proved that with the secret key. Only requests
+/// to the Frontend API can have it.
+#[derive(Clone)]
+pub struct Proxied;
+
+/// Marks a request that came over TLS to this very server. One that a proxy in front of it has decrypted has no mark.
+#[derive(Clone)]
+pub struct Encrypted;
+
+fn trust<'a>(app: &'a App, extensions: &Extensions) -> Trust<'a> {
+    Trust::of(app, extensions.get::<Proxied>().is_some())
+}
+
+/// The network of the client, for what is shared out by networks.
+pub fn client_network(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> Network {
+    client_address(headers, extensions, trust).map_or(Network::UNKNOWN, Network::of)
+}
+
+/// The address of the client: that of the peer, or the one a trusted proxy names. A proxy of the application is
+/// trusted for one hop.
+fn client_address(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> Option<IpAddr> {
+    let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
+    Some(match trust {
+        Trust::Proxies(proxies) => forwarded_for(headers, peer.ip(), proxies),
+        Trust::Peer => forwarded_for(headers, peer.ip(), &[peer.ip()]),
+    })
+}
+
+/// Walks `X-Forwarded-For` from the right past the trusted proxies. What stands further left may have been written by
+/// the client itself and proves nothing. A listener for IPv4 and IPv6 sees IPv4 addresses mapped into IPv6
+/// (`::ffff:10.0.0.1`); they are compared and returned as IPv4.
+fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> IpAddr {
+    let mut client = peer.to_canonical();
+    let lines: Vec<&str> =
+        headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
+    let mut hops = lines.iter().flat_map(|line| line.split(',')).rev();
+    while trusted.iter().any(|proxy| proxy.to_canonical() == client) {
+        match hops.next().and_then(|hop| hop.trim().parse::<IpAddr>().ok()) {
+            Some(hop) => client = hop.to_canonical(),
+            None => break,
+        }
+    }
+    client
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_trusted_proxies_may_name_the_client() {
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", "6.6.6.6, 9.9.9.9, 10.0.0.2".parse().unwrap());
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(forwarded_for(&headers, ip("8.8.8.8"), &[ip("10.0.0.1")]), ip("8.8.8.8"));
+        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip("10.0.0.2"));
+        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("9.9.9.9"));
+    }
+
+    #[test]
+    fn an_ipv4_address_mapped_into_ipv6_is_the_ipv4_address() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        assert_eq!(forwarded_for(&HeaderMap::new(), ip("::ffff:8.8.8.8"), &[]), ip("8.8.8.8"));
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", "::ffff:9.9.9.9, ::ffff:10.0.0.2".parse().unwrap());
+        let trusted = [ip("10.0.0.1"), ip("::ffff:10.0.0.2")];
+        assert_eq!(forwarded_for(&headers, ip("::ffff:10.0.0.1"), &trusted), ip("9.9.9.9"));
+        assert_eq!(forwarded_for(&headers, ip("2001:db8::1"), &trusted), ip("2001:db8::1"));
+    }
+}

@@ -1,0 +1,254 @@
+//! Changing a settings document by paths such as `session.lifetime_seconds`, with everything that is
+//! wrong said at once.
+
+use latchkey_base::secret::Secret;
+use latchkey_base::{Error, Result};
+use serde_json::{Map, Value};
+
+use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
+use super::secrets::SHOWN;
+use super::wording::in_our_words;
+use super::{SealedSetting, Settings, SettingsFault};
+use crate::signing_secrets;
+
+/// Objects whose keys are the application's own: read and written whole.
+const OPEN: [&str; 1] = ["session.token_claims"];
+
+/// Settings that are kept sealed and never shown.
+const SECRETS: [&str; 4] = [SMTP_PASSWORD, EMAIL_WEBHOOK_SECRET, TWILIO_TOKEN, SMS_WEBHOOK_SECRET];
+
+/// Every single setting with its path, in the order of the document; secrets as `(set)` or null.
+pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
+    let shown = |(path, value): (String, Value)| match SECRETS.contains(&path.as_str()) && !value.is_null() {
+        true => (path, SHOWN.into()),
+        false => (path, value),
+    };
+    Ok(leaves(settings)?.into_iter().map(shown).collect())
+}
+
+/// The settings that differ, as they are shown afterwards.
+pub fn differences(before: &Settings, after: &Settings) -> Result<Vec<(String, Value)>> {
+    let (old, new) = (leaves(before)?, leaves(after)?);
+    let pairs = new.into_iter().zip(flat(after)?);
+    Ok(pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).collect())
+}
+
+fn leaves(settings: &Settings) -> Result<Vec<(String, Value)>> {
+    let mut leaves = Vec::new();
+    collect("", document(settings)?, &mut leaves);
+    Ok(leaves)
+}
+
+/// Whether there is a secret among the changes.
+pub fn names_secret(changes: &[(String, Value)]) -> bool {
+    let mut leaves = Vec::new();
+    changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
+    leaves.iter().any(|(path, _)| SECRETS.contains(&path.as_str()))
+}
+
+/// The secrets among the changes that are too easy to guess for signing with.
+pub fn weak_secrets(changes: &[(String, Value)]) -> Vec<SettingsFault> {
+    let mut leaves = Vec::new();
+    changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
+    let signing = [EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET];
+    let given = leaves.into_iter().filter(|(path, value)| {
+        signing.contains(&path.as_str()) && !value.is_null() && value != "" && value != SHOWN
+    });
+    let weak = given.filter_map(|(path, value)| {
+        let secret = Secret::new(value.as_str().unwrap_or_default().to_owned());
+        let problem = signing_secrets::check(&secret).err()?;
+        Some(SettingsFault { path, text: problem.detail.unwrap_or_default() })
+    });
+    weak.collect()
+}
+
+/// The changes one by one, with their secrets sealed. One that is written as it is shown stays as it is.
+pub fn sealed(
+    changes: &[(String, Value)],
+    seal: impl Fn(&str, &str) -> Result<SealedSetting>,
+) -> Result<Vec<(String, Value)>> {
+    let mut leaves = Vec::new();
+    for (path, value) in changes {
+        collect(path, value.clone(), &mut leaves);
+    }
+    leaves.retain(|(path, value)| !(SECRETS.contains(&path.as_str()) && value == SHOWN));
+    for (path, value) in leaves.iter_mut().filter(|(path, _)| SECRETS.contains(&path.as_str())) {
+        *value = match &*value {
+            // A password of digits was taken for a number.
+            Value::Number(number) => seal(path, &number.to_string())?.as_str().into(),
+            Value::String(text) if !text.is_empty() => seal(path, text)?.as_str().into(),
+            Value::String(_) => Value::Null,
+            other => other.clone(),
+        };
+    }
+    Ok(leaves)
+}
+
+/// The settings below a path, or the one at it; nothing when there is none.
+pub fn below(settings: &Settings, path: &str) -> Result<Vec<(String, Value)>> {
+    let prefix = format!("{path}.");
+    let all = flat(settings)?.into_iter();
+    Ok(all.filter(|(leaf, _)| leaf == path || leaf.starts_with(&prefix)).collect())
+}
+
+/// The document with changes made to it. An object changes what it names and leaves the rest. Unknown
+/// paths, values of the wrong kind and contradictions of the result are all reported.
+pub fn changed(settings: &Settings, changes: &[(String, Value)]) -> Result<Settings, Vec<SettingsFault>> {
+    let mut leaves = Vec::new();
+    for (path, value) in changes {
+        collect(path, value.clone(), &mut leaves);
+    }
+    let mut next = document(settings).map_err(|error| vec![fault("", &error)])?;
+    let mut faults = Vec::new();
+    for (path, value) in leaves {
+        match with(&next, &path, value) {
+            Some(candidate) => match serde_json::from_value::<Settings>(candidate.clone()) {
+                Ok(_) => next = candidate,
+                Err(error) => faults.push(fault(&path, &error)),
+            },
+            None => faults.push(SettingsFault { path, text: "There is no setting of this name.".to_owned() }),
+        }
+    }
+    let parsed: Settings = serde_json::from_value(next).map_err(|error| vec![fault("", &error)])?;
+    faults.extend(parsed.problems());
+    match faults.is_empty() {
+        true => Ok(parsed),
+        false => Err(faults),
+    }
+}
+
+fn document(settings: &Settings) -> Result<Value> {
+    serde_json::to_value(settings).map_err(Error::internal)
+}
+
+fn fault(path: &str, error: &dyn std::error::Error) -> SettingsFault {
+    SettingsFault { path: path.to_owned(), text: in_our_words(&error.to_string()) }
+}
+
+fn collect(path: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
+    match value {
+        Value::Object(fields) if !OPEN.contains(&path) && !fields.is_empty() => {
+            for (name, value) in fields {
+                let inner = if path.is_empty() { name } else { format!("{path}.{name}") };
+                collect(&inner, value, leaves);
+            }
+        }
+        value => leaves.push((path.to_owned(), value)),
+    }
+}
+
+/// A copy of the document with one value replaced; nothing when it has no such place.
+fn with(document: &Value, path: &str, value: Value) -> Option<Value> {
+    let mut copy = document.clone();
+    let mut place = &mut copy;
+    for name in path.split('.') {
+        place = place.as_object_mut().and_then(|fields: &mut Map<String, Value>| fields.get_mut(name))?;
+    }
+    *place = value;
+    Some(copy)
+}
+
+#[cfg(test)]
+mod tests {
+    use latchkey_base::Time;
+    use latchkey_base::kinds::InstanceId;
+    use latchkey_base::rng::SeededRng;
+    use latchkey_jose::seal::MasterKey;
+    use serde_json::json;
+
+    use super::*;
+
+    fn change(changes: &[(&str, Value)]) -> Result<Settings, Vec<String>> {
+        let changes: Vec<_> =
+            changes.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect();
+        let problem = |fault: SettingsFault| format!("{}: {}", fault.path, fault.text);
+        changed(&Settings::default(), &changes).map_err(|faults| faults.into_iter().map(problem).collect())
+    }
+
+    #[test]
+    fn an_object_changes_what_it_names() {
+        let changed = change(&[
+            ("attributes.phone_number", json!({"enabled": false, "used_for_second_factor": false})),
+            ("session.token_claims", json!({"plan": "{{user.public_metadata.plan}}"})),
+            ("lockout.duration_minutes", json!(null)),
+        ]);
+        let mut expected = Settings::default();
+        expected.attributes.phone_number.enabled = false;
+        expected.attributes.phone_number.used_for_second_factor = false;
+        expected.session.token_claims.insert("plan".into(), json!("{{user.public_metadata.plan}}"));
+        expected.lockout.duration_minutes = None;
+        assert_eq!(changed, Ok(expected.clone()));
+        assert_eq!(super::changed(&expected, &flat(&Settings::default()).unwrap()), Ok(Settings::default()));
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let faults = change(&[
+            ("sesion.lifetime_seconds", json!(600)),
+            ("sign_up.mode", json!("closed")),
+            ("password.min_length", json!("ten")),
+            ("password.max_length", json!(4)),
+            ("attributes.username", json!({"first_factors": ["magic"], "colour": 1})),
+        ])
+        .unwrap_err();
+        let paths: Vec<&str> = faults.iter().filter_map(|fault| fault.split(':').next()).collect();
+        let expected = [
+            "sesion.lifetime_seconds",
+            "sign_up.mode",
+            "password.min_length",
+            "attributes.username.colour",
+            "attributes.username.first_factors",
+            "password.max_length",
+            "password.min_length",
+        ];
+        assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn secrets_are_sealed_and_never_shown() {
+        let master = MasterKey::from_bytes([1; 32]);
+        let id = InstanceId::new(Time::from_ms(1_767_225_600_000), &SeededRng::new(1));
+        let seal = |path: &str, plain: &str| SealedSetting::seal(&master, &id, path, plain);
+        let written =
+            [("messages.email".to_owned(), json!({"smtp": {"username": "me", "password": "hunter2"}}))];
+        let set = changed(&Settings::default(), &sealed(&written, seal).unwrap()).unwrap();
+        let kept = set.messages.email.smtp.password.clone().unwrap();
+        assert_eq!(kept.open(&master, &id, SMTP_PASSWORD).unwrap().expose(), "hunter2");
+        assert!(!serde_json::to_string(&set).unwrap().contains("hunter2"));
+        let shown = below(&set, SMTP_PASSWORD).unwrap();
+        assert_eq!(shown, [(SMTP_PASSWORD.to_owned(), json!("(set)"))]);
+        let again = changed(&set, &sealed(&flat(&set).unwrap(), seal).unwrap()).unwrap();
+        assert_eq!(again, set, "what is shown can be written");
+        assert_eq!(differences(&Settings::default(), &set).unwrap()[0], shown[0]);
+        let gone = sealed(&[(SMTP_PASSWORD.to_owned(), json!(""))], seal).unwrap();
+        assert_eq!(changed(&set, &gone).unwrap().messages.email.smtp.password, None);
+        let plain = changed(&set, &[(SMTP_PASSWORD.to_owned(), json!("hunter2"))]).unwrap_err();
+        assert_eq!(plain[0].path, SMTP_PASSWORD);
+    }
+
+    #[test]
+    fn what_signs_must_be_hard_to_guess() {
+        let weak = |text: &str| {
+            let written = [("messages".to_owned(), json!({"sms": {"webhook": {"secret": text}}}))];
+            let faults = weak_secrets(&written).into_iter();
+            faults.map(|fault| fault.path).collect::<Vec<String>>()
+        };
+        for text in ["word", "whsec_c2VjcmV0", "whsec_", "whsec_not base64 at all, however long it is"] {
+            assert_eq!(weak(text), [SMS_WEBHOOK_SECRET], "{text}");
+        }
+        for text in ["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "", SHOWN] {
+            assert_eq!(weak(text), [""; 0], "{text}");
+        }
+        assert_eq!(weak_secrets(&[(EMAIL_WEBHOOK_SECRET.to_owned(), json!(12345))]).len(), 1);
+        assert_eq!(weak_secrets(&[(SMTP_PASSWORD.to_owned(), json!("hunter2"))]).len(), 0);
+    }
+
+    #[test]
+    fn a_path_shows_itself_or_what_is_below_it() {
+        let settings = Settings::default();
+        let one = below(&settings, "session.lifetime_seconds").unwrap();
+        assert_eq!(one, [("session.lifetime_seconds".to_owned(), json!(604_800))]);
+        assert_eq!(below(&settings, "sign_up").unwrap().len(), 3);
+        assert!(below(&settings, "sign").unwrap().is_empty());
+    }
+}

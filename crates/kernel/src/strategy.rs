@@ -1,0 +1,145 @@
+//! The ways to prove who one is. Settings name them, people are verified by them, and attempts go through them.
+
+use latchkey_base::Result;
+use serde::{Deserialize, Serialize};
+
+/// A way to prove who one is, or that an identification is one's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum Strategy {
+    /// The application said so.
+    Admin,
+    /// A one-time code kept for when nothing else is at hand.
+    BackupCode,
+    /// A code sent by e-mail.
+    EmailCode,
+    /// A link sent by e-mail.
+    EmailLink,
+    Password,
+    /// A code sent to the phone.
+    PhoneCode,
+    /// A code sent by e-mail, to choose a new password.
+    ResetPasswordEmailCode,
+    /// A code sent to the phone, to choose a new password.
+    ResetPasswordPhoneCode,
+    /// A ticket the application gave out.
+    Ticket,
+    /// A code from an authenticator app.
+    Totp,
+    /// One that a group above the sign-in machine brings along.
+    Registered(Name),
+}
+
+impl Strategy {
+    /// Those the server has by itself.
+    const OWN: [Strategy; 10] = [
+        Strategy::Admin,
+        Strategy::BackupCode,
+        Strategy::EmailCode,
+        Strategy::EmailLink,
+        Strategy::Password,
+        Strategy::PhoneCode,
+        Strategy::ResetPasswordEmailCode,
+        Strategy::ResetPasswordPhoneCode,
+        Strategy::Ticket,
+        Strategy::Totp,
+    ];
+
+    /// The name on the wire.
+    pub fn name(&self) -> &str {
+        match self {
+            Strategy::Admin => "admin",
+            Strategy::BackupCode => "backup_code",
+            Strategy::EmailCode => "email_code",
+            Strategy::EmailLink => "email_link",
+            Strategy::Password => "password",
+            Strategy::PhoneCode => "phone_code",
+            Strategy::ResetPasswordEmailCode => "reset_password_email_code",
+            Strategy::ResetPasswordPhoneCode => "reset_password_phone_code",
+            Strategy::Ticket => "ticket",
+            Strategy::Totp => "totp",
+            Strategy::Registered(name) => name.as_str(),
+        }
+    }
+}
+
+/// The contract knows the server's own; a group that registers others says so in the descriptions of its own.
+impl schemars::JsonSchema for Strategy {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Strategy".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string", "enum": Strategy::OWN })
+    }
+}
+
+impl From<Strategy> for String {
+    fn from(strategy: Strategy) -> String {
+        strategy.name().to_owned()
+    }
+}
+
+impl TryFrom<String> for Strategy {
+    type Error = &'static str;
+
+    fn try_from(name: String) -> Result<Strategy, &'static str> {
+        let own = Strategy::OWN.into_iter().find(|strategy| strategy.name() == name);
+        own.or_else(|| Name::new(&name).map(Strategy::Registered)).ok_or("this is not the name of a strategy")
+    }
+}
+
+/// The name of a registered strategy, such as `oauth_google`. It is kept in place, so that strategies stay values
+/// that are copied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Name {
+    bytes: [u8; Name::LONGEST],
+    length: u8,
+}
+
+impl Name {
+    /// The longest there can be.
+    pub const LONGEST: usize = 63;
+
+    /// A name: small letters, digits and underscores.
+    pub fn new(text: &str) -> Option<Name> {
+        let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+        let length = u8::try_from(text.len()).ok().filter(|length| *length > 0)?;
+        let mut bytes = [0; Name::LONGEST];
+        bytes.get_mut(..text.len())?.copy_from_slice(text.as_bytes());
+        text.bytes().all(is_plain).then_some(Name { bytes, length })
+    }
+
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_name_is_read_as_what_it_was_written_from() {
+        let registered = Strategy::Registered(Name::new("oauth_google").unwrap());
+        for strategy in Strategy::OWN.into_iter().chain([registered]) {
+            let written = serde_json::to_string(&strategy).unwrap();
+            assert_eq!(serde_json::from_str::<Strategy>(&written).unwrap(), strategy);
+        }
+        assert_eq!(registered.name(), "oauth_google");
+    }
+
+    #[test]
+    fn a_name_is_short_and_plain() {
+        let longest = "a".repeat(Name::LONGEST);
+        assert_eq!(Name::new(&longest).unwrap().as_str(), longest);
+        for bad in ["", "Oauth", "a b", "a-b", "é", &"a".repeat(Name::LONGEST + 1), &"a".repeat(300)] {
+            assert_eq!(Name::new(bad), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,229 @@
+//! What the official SDKs read from the environment, framework by framework, and the block an app needs of it.
+//!
+//! The names are those of the published packages. Some of an SDK's options have no variable: then the block has one of
+//! our choice, and says what to write in code.
+
+mod table;
+
+use crate::show;
+
+pub(crate) use table::FRAMEWORKS;
+
+/// A framework with its SDK.
+pub(crate) struct Framework {
+    /// What it is called on the command line.
+    pub(crate) name: &'static str,
+    /// Further names for it.
+    pub(crate) aliases: &'static [&'static str],
+    /// What people call it.
+    pub(crate) title: &'static str,
+    /// Its SDK.
+    pub(crate) package: &'static str,
+    /// The file that it reads variables from.
+    pub(crate) file: &'static str,
+    pub(crate) publishable_key: Option<&'static str>,
+    /// Nothing where a secret would get into browsers.
+    pub(crate) secret_key: Option<&'static str>,
+    pub(crate) api_url: Option<ApiUrl>,
+    /// What browsers need where the Frontend API is not at `https://` and the host in the key.
+    pub(crate) proxy_url: Option<&'static str>,
+    pub(crate) scripts: Option<Scripts>,
+    pub(crate) sign_in_url: Option<&'static str>,
+    pub(crate) sign_up_url: Option<&'static str>,
+    /// Whom session tokens must be from, for SDKs that would accept nobody else.
+    pub(crate) issuer: Option<&'static str>,
+    pub(crate) telemetry: Option<&'static str>,
+    /// What must stand in code, over plain HTTP and over HTTPS.
+    pub(crate) code_plain: &'static [&'static str],
+    pub(crate) code_https: &'static [&'static str],
+}
+
+/// Where a backend finds the Backend API.
+#[derive(Clone, Copy)]
+pub(crate) enum ApiUrl {
+    /// The SDK adds the version.
+    Bare(&'static str),
+    /// The URL ends in `/v1`.
+    Versioned(&'static str),
+}
+
+/// The variables for the scripts in pages, and which major versions of them the SDK asks for.
+pub(crate) struct Scripts {
+    pub(crate) clerk_js: (&'static str, &'static str),
+    /// Scripts up to clerk-js 5 have their components inside.
+    pub(crate) ui: Option<(&'static str, &'static str)>,
+}
+
+/// An instance as an app reaches it.
+pub(crate) struct Target {
+    pub(crate) api_url: String,
+    pub(crate) publishable_key: String,
+    /// The secret key, if it is known.
+    pub(crate) secret_key: Option<String>,
+    /// Whom its session tokens are from.
+    pub(crate) issuer: String,
+    /// Where browsers reach the Frontend API when that is not `https://` and the host in the key.
+    pub(crate) plain_url: Option<String>,
+}
+
+/// A variable and its value; without one it is not known here.
+type Variable = (&'static str, Option<String>);
+
+impl Framework {
+    /// All that an app needs, in the order of the block.
+    pub(crate) fn variables(&self, target: &Target) -> Vec<Variable> {
+        let known = |name: Option<&'static str>, value: String| name.map(|name| (name, Some(value)));
+        let api_url = self.api_url.map(|api_url| match api_url {
+            ApiUrl::Bare(name) => (name, Some(target.api_url.clone())),
+            ApiUrl::Versioned(name) => (name, Some(format!("{}/v1", target.api_url))),
+        });
+        let keys = [
+            known(self.publishable_key, target.publishable_key.clone()),
+            self.secret_key.map(|name| (name, target.secret_key.clone())),
+            api_url,
+        ];
+        let plain = target.plain_url.iter().flat_map(|url| self.plain_variables(url));
+        let last = [known(self.issuer, target.issuer.clone()), known(self.telemetry, "1".to_owned())];
+        keys.into_iter().flatten().chain(plain).chain(last.into_iter().flatten()).collect()
+    }
+
+    fn plain_variables(&self, url: &str) -> Vec<Variable> {
+        let script = |(name, version): (&'static str, &str), package: &str, file: &str| {
+            (name, Some(format!("{url}/npm/@clerk/{package}@{version}/dist/{file}")))
+        };
+        let scripts = self.scripts.iter().flat_map(|scripts| {
+            let clerk_js = script(scripts.clerk_js, "clerk-js", "clerk.browser.js");
+            [Some(clerk_js), scripts.ui.map(|ui| script(ui, "ui", "ui.browser.js"))].into_iter().flatten()
+        });
+        let page =
+            |name: Option<&'static str>, path: &str| name.map(|name| (name, Some(format!("{url}{path}"))));
+        let proxy = self.proxy_url.map(|name| (name, Some(url.to_owned())));
+        let pages = [page(self.sign_in_url, "/sign-in"), page(self.sign_up_url, "/sign-up")];
+        proxy.into_iter().chain(scripts).chain(pages.into_iter().flatten()).collect()
+    }
+
+    /// What must stand in code.
+    pub(crate) fn code(&self, target: &Target) -> &'static [&'static str] {
+        if target.plain_url.is_some() { self.code_plain } else { self.code_https }
+    }
+
+    /// The block to paste.
+    pub(crate) fn block(&self, target: &Target) -> String {
+        let Framework { title, package, file, .. } = self;
+        let mut lines = vec![format!("# {title} ({package}): {file}")];
+        for (name, value) in self.variables(target) {
+            lines.push(match value {
+                Some(value) => format!("{name}={value}"),
+                None => format!(
+                    "# {name}=…  (only its digest is kept: use the key you were shown, or add --new-key for a further one)"
+                ),
+            });
+        }
+        if let Some((first, rest)) = self.code(target).split_first() {
+            lines.push(format!("# In code: {first}"));
+            lines.extend(rest.iter().map(|line| format!("#          {line}")));
+        }
+        lines.join("\n")
+    }
+
+    /// Whether the SDK makes pages.
+    fn has_pages(&self) -> bool {
+        self.proxy_url.is_some()
+    }
+}
+
+/// The list of frameworks, for the command line.
+pub(crate) fn list() -> String {
+    let rows: Vec<Vec<String>> = FRAMEWORKS
+        .iter()
+        .map(|one| {
+            vec![one.name.to_owned(), one.title.to_owned(), one.package.to_owned(), one.file.to_owned()]
+        })
+        .collect();
+    show::table(&["NAME", "FRAMEWORK", "SDK", "FILE"], &rows)
+}
+
+/// `docs/FRAMEWORKS.md`.
+pub(crate) fn document() -> String {
+    let plain = example("127.0.0.1:3401", Some("http://localhost:3401"), "http://127.0.0.1:3401");
+    let https = example("latchkey.localhost:3401", None, "https://latchkey.localhost:3401");
+    let mut text = include_str!("frameworks/head.md").to_owned();
+    text.push_str("| Framework | `latchkey env …` | Plain HTTP | Trusted HTTPS |\n|---|---|---|---|\n");
+    for one in FRAMEWORKS {
+        let cell = |target: &Target| {
+            let names = one.variables(target).into_iter().map(|(name, _)| format!("`{name}`"));
+            let code = if one.code(target).is_empty() { "" } else { "; and in code, see below" };
+            format!("{}{code}", names.collect::<Vec<_>>().join(", "))
+        };
+        let names: Vec<String> =
+            std::iter::once(&one.name).chain(one.aliases).map(|name| format!("`{name}`")).collect();
+        let (title, package, names) = (one.title, one.package, names.join(", "));
+        text.push_str(&format!(
+            "| {title} (`{package}`) | {names} | {} | {} |\n",
+            cell(&plain),
+            cell(&https)
+        ));
+    }
+    text.push_str("\n## Every block\n");
+    for one in FRAMEWORKS {
+        let (plain, https) = (one.block(&plain), one.block(&https));
+        text.push_str(&format!("\n### {}\n\nPlain HTTP:\n\n```sh\n{plain}\n```\n\n", one.title));
+        text.push_str(&match one.has_pages() || plain != https {
+            true => format!("Trusted HTTPS:\n\n```sh\n{https}\n```\n"),
+            false => "The same with trusted HTTPS.\n".to_owned(),
+        });
+    }
+    text
+}
+
+fn example(host: &str, plain_url: Option<&str>, issuer: &str) -> Target {
+    use latchkey_kernel::environment::Environment;
+    use latchkey_kernel::instances::keys::publishable_key;
+    Target {
+        api_url: "http://127.0.0.1:3400".to_owned(),
+        publishable_key: publishable_key(Environment::Development, host),
+        secret_key: Some("sk_test_…".to_owned()),
+        issuer: issuer.to_owned(),
+        plain_url: plain_url.map(str::to_owned),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_there_once() {
+        let mut names: Vec<&str> = FRAMEWORKS
+            .iter()
+            .flat_map(|one| std::iter::once(&one.name).chain(one.aliases))
+            .copied()
+            .collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+
+    #[test]
+    fn no_secret_goes_to_browsers() {
+        let target = example("127.0.0.1:3401", Some("http://localhost:3401"), "");
+        for one in FRAMEWORKS {
+            for (name, value) in one.variables(&target) {
+                let is_public = ["PUBLIC_", "VITE_"].iter().any(|part| name.contains(part));
+                assert!(!is_public || !value.unwrap().starts_with("sk_"), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn over_https_two_keys_and_the_api_url_are_enough() {
+        let target = example("latchkey.localhost:3401", None, "");
+        for one in FRAMEWORKS.iter().filter(|one| one.has_pages()) {
+            let names: Vec<&str> = one.variables(&target).into_iter().map(|(name, _)| name).collect();
+            let api_url = one.api_url.map(|(ApiUrl::Bare(name) | ApiUrl::Versioned(name))| name);
+            let known = [one.publishable_key, one.secret_key, api_url, one.telemetry];
+            assert_eq!(names, known.into_iter().flatten().collect::<Vec<_>>(), "{}", one.name);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The environment of apps, as `serve` and `latchkey env` print it.
+
+use serde_json::{Value, json};
+
+use crate::support::{Home, text};
+use crate::{PRODUCTION, free_port};
+
+#[test]
+fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
+    let home = Home::new();
+    let (port, frontend_port) = (free_port(), free_port());
+    let (api, frontend) = (format!("127.0.0.1:{port}"), format!("127.0.0.1:{frontend_port}"));
+    let places = ["--listen", &*api, "--frontend-listen", &*frontend];
+    let server = home.serve_with(&places);
+    let env = |framework: &str, more: &[&str]| {
+        home.json(&[&["env", framework, "--json"], &places[..], more].concat()).0
+    };
+    let (secret, publishable) = (server.announced("secret key"), server.announced("publishable key"));
+    let url = format!("http://localhost:{frontend_port}");
+    assert_eq!(
+        env("next", &[]),
+        json!({
+            "NEXT_PUBLIC_CLERK_PUBLISHABLE_KEY": publishable,
+            "CLERK_SECRET_KEY": secret,
+            "CLERK_API_URL": format!("http://{api}"),
+            "NEXT_PUBLIC_CLERK_PROXY_URL": url,
+            "NEXT_PUBLIC_CLERK_JS_URL": format!("{url}/npm/@clerk/clerk-js@6/dist/clerk.browser.js"),
+            "NEXT_PUBLIC_CLERK_UI_URL": format!("{url}/npm/@clerk/ui@1/dist/ui.browser.js"),
+            "NEXT_PUBLIC_CLERK_SIGN_IN_URL": format!("{url}/sign-in"),
+            "NEXT_PUBLIC_CLERK_SIGN_UP_URL": format!("{url}/sign-up"),
+            "NEXT_PUBLIC_CLERK_TELEMETRY_DISABLED": "1",
+        })
+    );
+    assert_eq!(env("nextjs", &[]), env("next", &[]));
+    assert_eq!(env("vite", &[])["VITE_CLERK_SIGN_IN_URL"], format!("{url}/sign-in"));
+    assert_eq!(env("vite", &[])["CLERK_SECRET_KEY"], Value::Null, "a secret would get into the page");
+    assert_eq!(
+        env("react-5", &[])["VITE_CLERK_JS_URL"],
+        format!("{url}/npm/@clerk/clerk-js@5/dist/clerk.browser.js")
+    );
+    assert_eq!(env("python", &[])["CLERK_API_URL"], format!("http://{api}/v1"));
+    assert_eq!(env("go", &[])["CLERK_ISSUER"], format!("http://{frontend}"));
+    let further = env("express", &["--new-key"])["CLERK_SECRET_KEY"].as_str().unwrap().to_owned();
+    assert_ne!(further, secret);
+    assert_eq!(server.status("/v1/jwks", &further), 200);
+    let pages = server.get_frontend("/sign-in", &format!("localhost:{frontend_port}"));
+    assert!(pages.starts_with("HTTP/1.1 200"), "{pages}");
+    let block = text(&home.run(&[&["env", "next"], &places[..]].concat()).stdout);
+    assert!(
+        block
+            .starts_with("# Next.js (@clerk/nextjs): .env.local\nNEXT_PUBLIC_CLERK_PUBLISHABLE_KEY=pk_test_"),
+        "{block}"
+    );
+    let code = text(&home.run(&[&["env", "fastify"], &places[..]].concat()).stdout);
+    assert!(
+        code.contains("# In code: app.register(clerkPlugin, { apiUrl: process.env.CLERK_API_URL,"),
+        "{code}"
+    );
+}
+
+#[test]
+fn a_production_instance_is_reached_by_its_keys_and_its_secret_is_not_made_up() {
+    let home = Home::new();
+    let _server = home.serve();
+    let made = home.json(&PRODUCTION).0;
+    let id = made["instance_id"].as_str().unwrap();
+    let next = home.json(&["env", "next", "--json", "--instance", id]).0;
+    assert_eq!(next["NEXT_PUBLIC_CLERK_PUBLISHABLE_KEY"], made["publishable_key"]);
+    assert_eq!(
+        (&next["CLERK_SECRET_KEY"], &next["NEXT_PUBLIC_CLERK_PROXY_URL"]),
+        (&Value::Null, &Value::Null)
+    );
+    let block = text(&home.run(&["env", "next", "--instance", id]).stdout);
+    assert!(block.contains("# CLERK_SECRET_KEY=…  (only its digest is kept"), "{block}");
+}
+
+#[test]
+fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
+    let home = Home::new();
+    let listed = home.run(&["env"]);
+    let names = text(&listed.stdout);
+    for name in [
+        "next",
+        "astro",
+        "express",
+        "fastify",
+        "vue",
+        "nuxt",
+        "remix",
+        "react-router",
+        "tanstack",
+        "expo",
+        "java",
+    ] {
+        assert!(names.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {names}");
+    }
+    if home.has_file() {
+        assert_eq!(home.run(&["env", "next"]).status.code(), Some(1));
+        assert!(!home.path("data").exists());
+    }
+}

@@ -1,0 +1,130 @@
+//! Secret keys: made, listed, shown at the start, revoked.
+
+use crate::support::{Home, text};
+use crate::{PRODUCTION, free_port};
+
+#[test]
+fn a_kept_key_that_is_gone_is_not_made_up() {
+    let home = Home::new();
+    home.serve().stop();
+    std::fs::remove_file(home.path("data/development.key")).unwrap();
+    let server = home.serve();
+    let shown = server.announced("secret key");
+    assert_eq!(shown, "(shown when it was made; run \"latchkey keys\" for a further one)");
+}
+
+#[test]
+fn keys_makes_a_further_key_while_the_server_runs() {
+    let home = Home::new();
+    let server = home.serve();
+    let (keys, remarks) = home.json(&["keys", "--json"]);
+    assert_eq!(remarks.trim(), "a further secret key was made; earlier ones keep working");
+    let names: Vec<&String> = keys.as_object().unwrap().keys().collect();
+    assert_eq!(
+        names,
+        ["api_url", "environment", "frontend_api", "instance_id", "publishable_key", "secret_key"]
+    );
+    assert_eq!(
+        format!("{} (development)", keys["instance_id"].as_str().unwrap()),
+        server.announced("instance")
+    );
+    assert_eq!(keys["publishable_key"], server.announced("publishable key"));
+    assert_eq!(
+        (keys["environment"].as_str(), keys["frontend_api"].as_str()),
+        (Some("development"), Some("127.0.0.1"))
+    );
+    let further = keys["secret_key"].as_str().unwrap();
+    assert_ne!(further, server.announced("secret key"));
+    assert_eq!(server.status("/v1/jwks", further), 200);
+    assert_eq!(server.status("/v1/jwks", server.announced("secret key")), 200);
+}
+
+#[test]
+fn keys_says_when_no_server_answers_where_it_would_be() {
+    let home = Home::new();
+    let server = home.serve();
+    let free = free_port();
+    let (_, remarks) = home.json(&["keys", "--json", "--listen", &format!("127.0.0.1:{free}")]);
+    assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
+    let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
+    assert!(!remarks.contains("no server"), "{remarks}");
+    let made = ["instances", "create", "--environment", "development", "--json", "--listen"];
+    let (_, remarks) = home.json(&[&made[..], &[&format!("127.0.0.1:{free}")]].concat());
+    assert!(remarks.contains("no server answers"), "{remarks}");
+}
+
+#[test]
+fn keys_works_before_the_first_start() {
+    let home = Home::new();
+    let (keys, remarks) = home.json(&["keys", "--json"]);
+    assert_eq!(remarks.trim(), "a development instance and its first secret key were made");
+    let server = home.serve();
+    assert_eq!(keys["secret_key"], server.announced("secret key"));
+    assert_eq!(server.status("/v1/jwks", keys["secret_key"].as_str().unwrap()), 200);
+}
+
+#[test]
+fn keys_are_listed_and_a_revoked_one_is_refused_at_once() {
+    let home = Home::new();
+    let server = home.serve();
+    let first = server.announced("secret key").to_owned();
+    let made = home.json(&["keys", "create", "--json"]).0;
+    let second = made["secret_key"].as_str().unwrap().to_owned();
+    let (list, _) = home.json(&["keys", "list", "--json"]);
+    let hint = |key: &str| format!("sk_test_…{}", &key[key.len() - 4..]);
+    assert_eq!(
+        (list[0]["key"].as_str(), list[1]["key"].as_str()),
+        (Some(&*hint(&first)), Some(&*hint(&second)))
+    );
+    assert!(list[0]["created_at"].as_i64() <= list[1]["created_at"].as_i64());
+    let table = text(&home.run(&["keys", "list"]).stdout);
+    assert!(table.starts_with("ID") && table.contains(&hint(&second)) && !table.contains(&second), "{table}");
+
+    let id = list[1]["id"].as_str().unwrap();
+    let revoked = home.run(&["keys", "revoke", id]);
+    assert!(text(&revoked.stdout).contains(&format!("{id} ({})", hint(&second))), "{revoked:?}");
+    assert_eq!(server.status("/v1/jwks", &second), 401);
+    assert_eq!(server.status("/v1/jwks", &first), 200);
+    assert_eq!(home.json(&["keys", "list", "--json"]).0.as_array().unwrap().len(), 1);
+}
+
+#[test]
+fn the_key_that_every_start_shows_can_be_revoked_and_replaced() {
+    let home = Home::new();
+    let server = home.serve();
+    let leaked = server.announced("secret key").to_owned();
+    // By the key itself: it may be all that is known of it.
+    let revoked = home.run(&["keys", "revoke", &leaked]);
+    assert!(revoked.status.success() && text(&revoked.stderr).contains("it was the last one"), "{revoked:?}");
+    assert!(!text(&revoked.stdout).contains(&leaked), "a secret is not repeated");
+    assert_eq!(server.status("/v1/jwks", &leaked), 401);
+    assert!(!home.path("data/development.key").exists());
+    assert!(text(&home.run(&["keys", "list"]).stderr).contains("has no secret key"));
+    let block = text(&home.run(&["env", "next"]).stdout);
+    assert!(block.contains("# CLERK_SECRET_KEY=…") && block.contains("--new-key"), "{block}");
+    let next = home.json(&["keys", "--json"]).0["secret_key"].as_str().unwrap().to_owned();
+    server.stop();
+    assert_eq!(home.serve().announced("secret key"), next);
+}
+
+#[test]
+fn keys_of_another_instance_and_unknown_ones_are_not_revoked() {
+    let home = Home::new();
+    let server = home.serve();
+    let production = home.json(&PRODUCTION).0;
+    let live = production["secret_key"].as_str().unwrap();
+    let instance = production["instance_id"].as_str().unwrap();
+    let own = home.json(&["keys", "list", "--json"]).0[0]["id"].as_str().unwrap().to_owned();
+    let mistyped = format!("{}x", &own[..own.len() - 1]);
+    for (wrong, said) in
+        [(live, "does not have this secret key"), (&*mistyped, &*format!("Did you mean {own}?"))]
+    {
+        let refused = home.run(&["keys", "revoke", wrong]);
+        let message = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && message.contains(said), "{message}");
+        assert!(!message.contains(live), "a secret is not repeated");
+    }
+    assert_eq!(server.status("/v1/jwks", live), 200);
+    assert!(home.run(&["keys", "revoke", live, "--instance", instance]).status.success());
+    assert_eq!(server.status("/v1/jwks", live), 401);
+}

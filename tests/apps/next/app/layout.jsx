@@ -1,0 +1,11 @@
+import { ClerkProvider } from '@clerk/nextjs';
+
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <body>
+        <ClerkProvider>{children}</ClerkProvider>
+      </body>
+    </html>
+  );
+}
