@@ -83,10 +83,4 @@ postgres_bin() {
 }
 
 # Prints as many different free TCP ports of the loopback interface as asked for, one per line.
-free_ports() {
-  python3 - "$1" <<'PYTHON'
-import socket, sys
-sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(int(sys.argv[1]))]
-print(*(s.getsockname()[1] for s in sockets), sep="\n")
-PYTHON
-}
+free_ports() { python3 "$root/scripts/free_ports.py" "$1"; }

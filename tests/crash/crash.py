@@ -16,12 +16,14 @@ import pathlib
 import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import threading
 import time
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[2] / "scripts"))
+from free_ports import free_ports  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BINARY = os.environ.get("LATCHKEY_BIN", str(ROOT / "target/debug/latchkey"))
@@ -155,11 +157,6 @@ class Writer(threading.Thread):
             self.failure = f"{method} {path} was answered with {status}: {answer}"
             raise ValueError(self.failure)
         return answer
-
-
-def free_ports(count):
-    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
-    return [listener.getsockname()[1] for listener in sockets]
 
 
 def count_lost(server, written):

@@ -32,6 +32,7 @@ import threading
 import time
 
 import crash
+from free_ports import free_ports
 
 SECONDS = float(os.environ.get("CRASH_SECONDS", "14"))
 SEED = os.environ.get("CRASH_SEED") or str(random.randrange(10**6))
@@ -91,7 +92,7 @@ class Receiver:
     """The receiver on one port, started and killed again and again."""
 
     def __init__(self, directory):
-        (self.port,) = crash.free_ports(1)
+        (self.port,) = free_ports(1)
         self.path = directory / "arrivals"
         self.process = None
 
