@@ -16,6 +16,27 @@ pub fn name(host: &str) -> &str {
     }
 }
 
+/// A host as a request names it, and the same without its port and the dot at its end: where nobody has the first, whoever
+/// has the second is meant.
+pub fn names(host: &str) -> Vec<&str> {
+    let name = name(host);
+    let name = name.strip_suffix('.').unwrap_or(name);
+    if name == host { vec![host] } else { vec![host, name] }
+}
+
+/// The host of the Frontend API whose hosted pages SDKs look for at this one: `clerk.example.com` for
+/// `accounts.example.com`.
+pub fn portal_of(host: &str) -> Option<String> {
+    host.strip_prefix("accounts.").map(|domain| format!("clerk.{domain}"))
+}
+
+/// The hosts that must be nobody else's if an instance is to have this one, since requests to it lead to them now.
+pub fn leads_to(host: &str) -> Vec<String> {
+    let names = names(host);
+    let portal = names.last().and_then(|name| portal_of(name));
+    names.into_iter().map(str::to_owned).chain(portal).collect()
+}
+
 /// The registrable domain of a host: the part under which all hosts are one owner's, and the widest one a cookie
 /// can be set for. `shop.co.uk` for `a.b.shop.co.uk`; `me.vercel.app` for itself, because everybody can have a
 /// name below `vercel.app`. Addresses, names without a dot and public suffixes have none.
@@ -93,6 +114,22 @@ mod tests {
         assert_eq!(checked("Clerk.Example.com"), Ok("clerk.example.com".to_owned()));
         let bad = ["", "localhost:3401", "[::1]:1", "a.b:0", "a.b:x", "a..b", "a.b$", "https://a.b", "a.b/c"];
         assert!(bad.iter().all(|text| checked(text).is_err()));
+    }
+
+    #[test]
+    fn a_host_is_taken_as_it_is_and_then_without_port_and_dot() {
+        assert_eq!(names("clerk.example.com"), ["clerk.example.com"]);
+        for host in ["clerk.example.com:443", "clerk.example.com.", "clerk.example.com.:4712"] {
+            assert_eq!(names(host), [host, "clerk.example.com"]);
+        }
+        assert_eq!((names("[::1]:3401"), names("[::1]")), (vec!["[::1]:3401", "[::1]"], vec!["[::1]"]));
+    }
+
+    #[test]
+    fn a_host_leads_to_its_name_and_hosted_pages_to_their_frontend_api() {
+        assert_eq!(leads_to("clerk.example.com"), ["clerk.example.com"]);
+        assert_eq!(leads_to("a.example.com:8443"), ["a.example.com:8443", "a.example.com"]);
+        assert_eq!(leads_to("accounts.a.org:1"), ["accounts.a.org:1", "accounts.a.org", "clerk.a.org"]);
     }
 
     #[test]

@@ -202,9 +202,9 @@ impl App {
         }
     }
 
-    /// The host of the instance whose Frontend API is reached at the server's own URL, if these names are of that URL.
-    pub fn own_frontend_api(&self, names: &[&str]) -> Option<&str> {
-        names.contains(&hosts::authority(&self.frontend_url)).then_some(&*self.frontend_api)
+    /// The host of the instance whose Frontend API is reached at the server's own URL, if this is the host of that URL.
+    pub fn own_frontend_api(&self, host: &str) -> Option<&str> {
+        (host == hosts::authority(&self.frontend_url)).then_some(&*self.frontend_api)
     }
 
     /// Where browsers reach the Frontend API whose host a publishable key names.
@@ -223,7 +223,8 @@ impl App {
 
     /// Whether a host leads to the first development instance although no instance has it: no other can have it.
     pub fn is_reserved(&self, host: &str) -> bool {
-        self.own_frontend_api(&[host]).is_some() || self.instance_host_at(host).is_some()
+        let is_own = |host: &String| self.own_frontend_api(host).or(self.instance_host_at(host)).is_some();
+        hosts::leads_to(host).iter().any(is_own)
     }
 
     /// The host in the publishable key of the first development instance, if `host` is its other one.

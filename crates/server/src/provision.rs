@@ -155,6 +155,8 @@ impl Storage {
         let (key, wanted) = (id.clone(), host.clone());
         let moved = self.db.write(move |tx| {
             Box::pin(async move {
+                // In this order, as changes of settings lock them.
+                store::lock(tx, &key).await?;
                 domains::lock_hosts(tx).await?;
                 let holder = store::find_by_frontend_api(tx, &wanted).await?;
                 if holder.is_none() {

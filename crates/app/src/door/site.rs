@@ -175,7 +175,7 @@ pub async fn find(
         check_development_only(tx, &found).await?;
     }
     let proxy_url = proxy_url.filter(|url| is_base_url(url)).map(|url| url.trim_end_matches('/'));
-    let asked = proxy_url.map_or_else(|| names(&host), |url| vec![url]);
+    let asked = proxy_url.map_or_else(|| hosts::names(&host), |url| vec![url]);
     let satellite = satellite_asked(&asked, &found, &settings);
     let satellite = satellite.map(|satellite| SatelliteSite::new(app, &found, &settings, satellite));
     let is_at_local_host = app.local_host_of(&found.frontend_api) == Some(&*asked_host);
@@ -226,19 +226,6 @@ fn satellite_asked<'a>(
         .find_map(|name| domains::at(&settings.satellites, name))
 }
 
-/// The names a `Host` header may mean: what it says, and that without its port and the dot at its end.
-fn names(host: &str) -> Vec<&str> {
-    let name = hosts::name(host);
-    let name = name.strip_suffix('.').unwrap_or(name);
-    if name == host { vec![host] } else { vec![host, name] }
-}
-
-/// The host of the Frontend API whose hosted pages SDKs look for at this one: `clerk.example.com` for
-/// `accounts.example.com`.
-pub fn portal_of(host: &str) -> Option<String> {
-    host.strip_prefix("accounts.").map(|domain| format!("clerk.{domain}"))
-}
-
 /// By the host of a primary domain, that of a satellite or of hosted pages, or the one in the server's own URL.
 async fn find_by_host(
     app: &App,
@@ -247,11 +234,15 @@ async fn find_by_host(
     client: Option<&ClientId>,
     now: Time,
 ) -> Result<Option<InstanceWithClient>> {
-    let names = names(host);
-    let named = names.iter().flat_map(|name| [InstanceBy::Host(name), InstanceBy::Satellite(name)]);
-    let portals: Vec<String> = names.iter().filter_map(|name| portal_of(name)).collect();
-    let own = app.own_frontend_api(&names).map(InstanceBy::Host);
-    for by in named.chain(portals.iter().map(|name| InstanceBy::Host(name))).chain(own) {
+    let names = hosts::names(host);
+    let portals: Vec<String> = names.iter().filter_map(|name| hosts::portal_of(name)).collect();
+    let mut ways = Vec::new();
+    for name in names {
+        ways.extend([InstanceBy::Host(name), InstanceBy::Satellite(name)]);
+        ways.extend(app.own_frontend_api(name).map(InstanceBy::Host));
+    }
+    ways.extend(portals.iter().map(|name| InstanceBy::Host(name)));
+    for by in ways {
         if let Some(found) = look(tx, &by, client, now).await? {
             return Ok(Some(found));
         }
@@ -311,15 +302,6 @@ impl Argument for At {}
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_host_is_taken_as_it_is_and_then_without_port_and_dot() {
-        assert_eq!(names("clerk.example.com"), ["clerk.example.com"]);
-        for host in ["clerk.example.com:443", "clerk.example.com.", "clerk.example.com.:4712"] {
-            assert_eq!(names(host), [host, "clerk.example.com"]);
-        }
-        assert_eq!((names("[::1]:3401"), names("[::1]")), (vec!["[::1]:3401", "[::1]"], vec!["[::1]"]));
-    }
 
     #[test]
     fn a_proxy_names_a_plain_url() {

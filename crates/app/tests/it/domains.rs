@@ -6,7 +6,7 @@ mod proxies;
 use futures_util::future::join_all;
 use latchkey_kernel::environment::Environment::Production;
 use latchkey_kernel::instances::{change, store};
-use latchkey_kernel::settings::{Satellite, Settings};
+use latchkey_kernel::settings::{Satellite, Settings, SettingsFault};
 use latchkey_testkit::{Answer, LOCAL_HOST, Tenant, TestServer};
 use serde_json::{Value, json};
 
@@ -48,11 +48,14 @@ async fn patch(t: &TestServer, tenant: &Tenant, domain: &Value, body: Value) -> 
 
 /// What `latchkey settings set` does.
 async fn set(t: &TestServer, tenant: &Tenant, setting: &str, value: Value) {
+    assert_eq!(faults(t, tenant, setting, value).await, []);
+}
+
+/// What is wrong with a setting; nothing if it was changed.
+async fn faults(t: &TestServer, tenant: &Tenant, setting: &str, value: Value) -> Vec<SettingsFault> {
     let (id, changes) = (tenant.id.clone(), [(setting.to_owned(), value)]);
     let changed = t.db().write(move |tx| Box::pin(async move { change::settings(tx, &id, &changes).await }));
-    if let Err(faults) = changed.await.unwrap() {
-        panic!("{faults:?}");
-    }
+    changed.await.unwrap().err().unwrap_or_default()
 }
 
 /// Whether the Frontend API of an instance answers at a host.
@@ -200,7 +203,8 @@ async fn development_instances_have_satellites_with_ports_and_no_proxies() {
         json!({"name": "localhost:4000", "is_satellite": true, "proxy_url": "http://localhost:4000/__clerk"});
     t.post(LIST, body).await.is_problem(400, "domain_update_forbidden", "proxy_url");
     let made = add(&t, &t.tenant, "localhost:4000").await.ok();
-    assert_eq!(made["frontend_api_url"], "http://clerk.localhost:4000");
+    // Pages of development instances find the Frontend API by the publishable key, on whatever domain they are.
+    assert_eq!(made["frontend_api_url"], primary(&t, &t.tenant).await["frontend_api_url"]);
     let body = json!({"proxy_url": "https://localhost:4000/__clerk"});
     patch(&t, &t.tenant, &made, body).await.is_problem(400, "domain_update_forbidden", "proxy_url");
     let renamed =
@@ -217,6 +221,20 @@ async fn development_instances_have_satellites_with_ports_and_no_proxies() {
     }
     let same = json!({"name": own["name"], "proxy_url": null});
     assert_eq!(patch(&t, &t.tenant, &own, same).await.ok(), own);
+}
+
+#[tokio::test]
+async fn no_instance_gets_a_host_whose_requests_are_for_another() {
+    let t = TestServer::start().await;
+    let live = production(&t, &["taken.example.org"]).await;
+    // Requests to a port that nobody has are for whoever has the name.
+    add(&t, &t.tenant, "taken.example.org:8443").await.is_problem(422, "form_already_exists", "name");
+    add(&t, &t.tenant, "free.example.org:8443").await.ok();
+    add(&t, &live, "free.example.org").await.ok();
+    // Hosted pages of `clerk.` are looked for at `accounts.`
+    let pages = json!([{"name": "other.example.org", "frontend_api": "accounts.taken.example.org"}]);
+    let faults = faults(&t, &t.tenant, "satellites", pages).await;
+    assert!(faults.iter().any(|fault| fault.text.contains("accounts.taken.example.org")), "{faults:?}");
 }
 
 #[tokio::test]

@@ -4,8 +4,8 @@ use latchkey_base::Result;
 use latchkey_base::kinds::InstanceId;
 use latchkey_db::{Table, Tx};
 
-use crate::migrations;
 use crate::settings::Satellite;
+use crate::{hosts, migrations};
 
 static SATELLITE_HOSTS: Table = Table::new("satellite_hosts", &["instance_id", "host"]);
 
@@ -26,9 +26,14 @@ pub async fn lock_hosts(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// Whether a host tells requests for another instance, or for this one's own domain.
+/// Whether requests to a host are for another instance, or for this one's own domain.
 pub async fn is_taken(tx: &mut Tx, instance: &InstanceId, host: &str) -> Result<bool> {
     let sql = "SELECT id FROM instances WHERE frontend_api = $2 UNION ALL \
                SELECT instance_id FROM satellite_hosts WHERE instance_id <> $1 AND host = $2";
-    Ok(tx.exists(&[sql], &[instance.into(), host.into()]).await?)
+    for host in hosts::leads_to(host) {
+        if tx.exists(&[sql], &[instance.into(), host.into()]).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }

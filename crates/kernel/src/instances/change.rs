@@ -68,8 +68,9 @@ async fn domain_faults(
 ) -> Result<Vec<SettingsFault>> {
     let frontend_api = host.unwrap_or(&before.frontend_api);
     let mut faults = rules::problems(before, frontend_api, next);
-    let claimed = satellite_hosts(&next.satellites).into_iter().chain(host.map(str::to_owned));
-    for claimed in claimed {
+    let had = satellite_hosts(&before.settings.satellites);
+    let claimed = satellite_hosts(&next.satellites).into_iter().filter(|host| !had.contains(host));
+    for claimed in claimed.chain(host.map(str::to_owned)) {
         if hosts::is_taken(tx, &before.id, &claimed).await? {
             let text = format!("{claimed} is the Frontend API of another domain or instance.");
             faults.push(SettingsFault { path: "satellites".to_owned(), text });

@@ -43,7 +43,7 @@ object!(DomainObject, "domain");
 
 /// All domains of an instance, newest first.
 pub fn domains(app: &App, instance: &Instance) -> Vec<InstanceDomainView> {
-    let satellites = instance.settings.satellites.iter().rev().map(|it| satellite(instance, it));
+    let satellites = instance.settings.satellites.iter().rev().map(|it| satellite(app, instance, it));
     satellites.chain([primary(app, instance)]).collect()
 }
 
@@ -74,8 +74,10 @@ fn primary(app: &App, instance: &Instance) -> InstanceDomainView {
     }
 }
 
-fn satellite(instance: &Instance, satellite: &Satellite) -> InstanceDomainView {
+fn satellite(app: &App, instance: &Instance, satellite: &Satellite) -> InstanceDomainView {
     let host = satellite.host();
+    // Publishable keys lead pages of development instances to the primary domain, also those of satellites.
+    let is_shared = instance.is_development() && satellite.frontend_api.is_none();
     let direct = satellite.proxy_url.is_none().then(|| CnameTargetView {
         host: host.clone(),
         value: hosts::name(&instance.frontend_api).to_owned(),
@@ -86,7 +88,7 @@ fn satellite(instance: &Instance, satellite: &Satellite) -> InstanceDomainView {
         id: ids::satellite(&instance.id, satellite),
         name: satellite.name.clone(),
         is_satellite: true,
-        frontend_api_url: url_of(&host),
+        frontend_api_url: if is_shared { app.public_url(&instance.frontend_api) } else { url_of(&host) },
         accounts_portal_url: None,
         proxy_url: satellite.proxy_url.clone(),
         development_origin: String::new(),

@@ -21,7 +21,7 @@ use super::rules;
 use crate::door::cookies;
 use crate::door::redirects::{self, Destination};
 use crate::door::reply::away;
-use crate::door::site::{Site, portal_of};
+use crate::door::site::Site;
 use crate::door::visitor::Visitor;
 use crate::flows::dev_browsers::frontend::introduce;
 
@@ -63,7 +63,7 @@ impl FromRequestParts<AppState> for PageVisitor {
 /// backend sends browsers here to learn who is signed in, and they go back with the token of a developer's browser.
 async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<Option<Destination>> {
     let site = &*visitor.site;
-    let is_portal = portal_of(hosts::name(host)).as_deref() == Some(hosts::name(&site.frontend_api));
+    let is_portal = hosts::portal_of(hosts::name(host)).as_deref() == Some(hosts::name(&site.frontend_api));
     if site.satellite.is_some() || is_portal {
         let rest = uri.path_and_query().map_or("/", PathAndQuery::as_str);
         return Ok(Some(redirects::trusted(format!("{}{rest}", site.portal_url()))));

@@ -19,8 +19,10 @@ use super::sessions::model::Session;
 use super::sessions::{ending, store as sessions};
 use crate::organizations::background::Background;
 
-/// Sessions that end in one transaction; on SQLite others wait for it.
-const SESSIONS_AT_ONCE: i64 = 200;
+/// Sessions that are looked at in one transaction, most of which may be over, and that end in it; on SQLite others wait
+/// for it.
+const SESSIONS_READ: i64 = 2_000;
+const SESSIONS_AT_ONCE: usize = 200;
 
 /// Notes that an instance has left a host, and that its sessions of now are to end.
 pub async fn begin(tx: &mut Tx, act: &Act, left: &str) -> Result<()> {
@@ -45,17 +47,22 @@ pub async fn go_on(tx: &mut Tx, act: Act, left: &str) -> Result<()> {
     }
 }
 
-/// Ends up to a batch of sessions. Returns the last one of a full batch.
+/// Ends up to a batch of sessions. Returns where it stopped, if there may be more.
 async fn end_some(tx: &mut Tx, act: &Act, change: &DomainChange) -> Result<Option<store::Place>> {
-    let found = sessions::live_until(tx, change, act.now, SESSIONS_AT_ONCE).await?;
-    let ids: Vec<&SessionId> = found.iter().map(|(_, id, _)| id).collect();
-    let clients: Vec<&ClientId> = found.iter().map(|(_, _, client)| client).collect();
+    let found = sessions::begun_until(tx, change, act.now, SESSIONS_READ).await?;
+    let live = found.iter().filter_map(|(place, client)| Some((place, client.as_ref()?)));
+    let live: Vec<(&store::Place, &ClientId)> = live.take(SESSIONS_AT_ONCE).collect();
+    let stopped = match live.len() == SESSIONS_AT_ONCE {
+        true => live.last().map(|(place, _)| *place),
+        false => found.last().map(|(place, _)| place).filter(|_| found.len() as i64 == SESSIONS_READ),
+    };
+    let ids: Vec<&SessionId> = live.iter().map(|((_, id), _)| id).collect();
+    let clients: Vec<&ClientId> = live.iter().map(|(_, client)| *client).collect();
     let mut clients = Clients::lock(tx, act, &clients).await?;
     let mut locked = sessions::lock_some(tx, &act.instance, &ids, &act.settings).await?;
     locked.retain(|session: &Session| session.is_live(act.now));
     ending::revoke_all(tx, act, &mut clients, locked).await?;
-    let is_full = found.len() as i64 == SESSIONS_AT_ONCE;
-    Ok(found.into_iter().next_back().filter(|_| is_full).map(|(created_at, id, _)| (created_at, id)))
+    Ok(stopped.cloned())
 }
 
 /// Ending the sessions of instances that have left a domain.

@@ -24,7 +24,7 @@ use crate::people::users::model::User;
 use crate::people::users::store as users;
 use crate::presence::clients::model::Client;
 use crate::presence::clients::store as clients;
-use crate::presence::domain_changes::store::DomainChange;
+use crate::presence::domain_changes::store::{DomainChange, Place};
 
 static SESSIONS: Table = Table::new("sessions", &["instance_id", "id"])
     .saved(&[
@@ -198,16 +198,16 @@ pub async fn lock_live_of_user(
     Ok(seen(tx.lock_all(&parts, &[instance.into(), user.into(), now.into()], read).await?, settings))
 }
 
-/// The next sessions that still count of those that began before the domain of their instance changed, oldest first:
-/// when they began, their ids and those of their clients.
-pub async fn live_until(
+/// The next sessions of a domain that was left, oldest first, with the clients of those that still count.
+pub async fn begun_until(
     tx: &mut Tx,
     change: &DomainChange,
     now: Time,
     limit: i64,
-) -> Result<Vec<(Time, SessionId, ClientId)>> {
-    let sql = "SELECT created_at, id, client_id FROM sessions WHERE instance_id = $1 AND created_at <= $2 \
-               AND (created_at, id) > ($4, $5)";
+) -> Result<Vec<(Place, Option<ClientId>)>> {
+    let select = "SELECT created_at, id, CASE WHEN TRUE";
+    let from = " THEN client_id END FROM sessions WHERE instance_id = $1 AND created_at <= $2 \
+                AND (created_at, id) > ($4, $5) ORDER BY created_at, id LIMIT $6";
     let (began_at, id) = change.after.as_ref().map_or((0, ""), |(at, id)| (at.ms(), id.as_str()));
     let params = [
         (&change.instance).into(),
@@ -217,8 +217,9 @@ pub async fn live_until(
         id.into(),
         limit.into(),
     ];
-    let parts = [sql, LIVE, " ORDER BY created_at, id LIMIT $6"];
-    Ok(tx.all(&parts, &params, |row| Ok((row.time(0)?, row.id(1)?, row.id(2)?))).await?)
+    Ok(tx
+        .all(&[select, LIVE, from], &params, |row| Ok(((row.time(0)?, row.id(1)?), row.maybe_id(2)?)))
+        .await?)
 }
 
 /// Sessions, to change them, in the order in which all lock them.
