@@ -373,7 +373,7 @@ catalogue! {
     FormPasswordValidationFailed = 422 "form_password_validation_failed" "The current password is incorrect.";
     IdentifierAlreadySignedIn = 400 "identifier_already_signed_in" "You're already signed in.";
     ImmutableAttribute = 403 "immutable_attribute_modification_not_allowed" "This cannot be changed.";
-    InvalidRedirectUrl = 422 "invalid_redirect_url" "`redirect_url` is not a URL.";
+    InvalidRedirectUrl = 422 "invalid_redirect_url" "`redirect_url` is missing, or it is neither the URL of a page (https://…) nor one of the redirect URLs that the instance lists (`POST /v1/redirect_urls`).";
     LegalNotAccepted = 422 "legal_not_accepted" "The terms must be accepted.";
     NoSecondFactors = 400 "no_second_factors" "There is no second factor to prove.";
     NotAllowedAccess = 403 "not_allowed_access" "Access is not allowed.";

@@ -248,7 +248,10 @@ fn parse<K: Kind>(text: &str) -> Result<Id<K>> {
     Id::parse(text).ok_or_else(|| {
         let shown: String = text.chars().take(SHOWN_OF_ID).collect();
         let prefix = K::PREFIX;
-        Error::new(Code::ResourceNotFound)
-            .saying(format!("`{shown}` is no id of this kind; those begin with `{prefix}_`."))
+        let text = match text.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_')) {
+            true => format!("`{shown}` is not a complete id: nothing has it."),
+            false => format!("`{shown}` is no id of this kind; those begin with `{prefix}_`."),
+        };
+        Error::new(Code::ResourceNotFound).saying(text)
     })
 }

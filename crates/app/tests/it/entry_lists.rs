@@ -1,12 +1,13 @@
 //! The allow-list and the block-list, and who may enter by them: a table of lists, tickets and ways in, with the outcome
 //! of each cell.
 
+use latchkey_kernel::instances::store;
 use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::me::support::somebody;
+use crate::me::support::{PASSWORD, somebody};
 use crate::sign_ups::{attempt, newest_code, server, with_code};
 
 const ALLOWED: &str = "/v1/allowlist_identifiers";
@@ -25,7 +26,11 @@ fn no_passwords(settings: &mut Settings) {
 
 /// The ticket of an invitation to the application.
 async fn ticket(t: &TestServer, address: &str) -> String {
-    let made = t.post("/v1/invitations", json!({"email_address": address, "notify": false})).await.ok();
+    made_ticket(t, "/v1/invitations", json!({"email_address": address, "notify": false})).await
+}
+
+async fn made_ticket(t: &TestServer, path: &str, invitation: Value) -> String {
+    let made = t.post(path, invitation).await.ok();
     made["url"].as_str().unwrap().split_once("ticket=").unwrap().1.to_owned()
 }
 
@@ -105,8 +110,14 @@ enum Way {
     Code,
     /// Signing up by a link.
     Link,
-    /// Signing up with an invitation.
+    /// Signing up with a password.
+    Password,
+    /// Signing up with an invitation to the application.
     Ticket,
+    /// Signing up with one, and choosing a password.
+    TicketAndPassword,
+    /// Signing up with an invitation to an organization.
+    MemberTicket,
     /// Signing in, which leads to signing up.
     SignIn,
     /// A backend creates the user.
@@ -143,13 +154,31 @@ async fn entered(t: &TestServer, way: Way, address: &str) -> Answer {
                 "redirect_url": "http://localhost:3000/"});
             browser.post(SIGN_UPS, fields).await
         }
+        Way::Password => {
+            browser.post(SIGN_UPS, json!({"email_address": address, "password": PASSWORD})).await
+        }
         Way::Ticket => {
             let fields = json!({"strategy": "ticket", "ticket": ticket(t, address).await});
             browser.post(SIGN_UPS, fields).await
         }
+        Way::TicketAndPassword => {
+            let ticket = ticket(t, address).await;
+            let fields = json!({"strategy": "ticket", "ticket": ticket, "password": PASSWORD});
+            browser.post(SIGN_UPS, fields).await
+        }
+        Way::MemberTicket => {
+            let organization = t.post("/v1/organizations", json!({"name": "Acme"})).await.ok();
+            let path = format!("/v1/organizations/{}/invitations", organization["id"].as_str().unwrap());
+            let ticket = made_ticket(t, &path, json!({"email_address": address, "role": "org:member"})).await;
+            browser.post(SIGN_UPS, json!({"strategy": "ticket", "ticket": ticket})).await
+        }
         Way::SignIn => {
             let fields = json!({"identifier": address, "strategy": "email_code", "sign_up_if_missing": true});
-            let begun = browser.post(SIGN_INS, fields).await.ok();
+            let begun = browser.post(SIGN_INS, fields).await;
+            if begun.status != 200 {
+                return begun;
+            }
+            let begun = begun.ok();
             let path =
                 format!("{SIGN_INS}/{}/attempt_first_factor", begun["response"]["id"].as_str().unwrap());
             let code = newest_code(t).await;
@@ -224,6 +253,19 @@ async fn with_lists(change: fn(&mut Settings)) -> TestServer {
     t
 }
 
+/// Deletes whoever has an address, and what invites them.
+async fn forget(t: &TestServer, address: &str) {
+    let found = t.get(&format!("/v1/users?email_address={}", address.replace('+', "%2B"))).await.ok();
+    for user in found.as_array().unwrap() {
+        t.delete(&format!("/v1/users/{}", user["id"].as_str().unwrap())).await.ok();
+    }
+    for invitation in t.get("/v1/invitations?status=pending").await.ok().as_array().unwrap() {
+        t.post(&format!("/v1/invitations/{}/revoke", invitation["id"].as_str().unwrap()), json!({}))
+            .await
+            .ok();
+    }
+}
+
 #[tokio::test]
 async fn lists_hold_for_every_way_in() {
     for (change, address, is_open, is_open_to_invited) in CASES {
@@ -243,36 +285,104 @@ async fn lists_hold_for_every_way_in() {
                     assert_eq!(identifiers, &json!([address]), "{address} {way:?}");
                 }
             }
-            let found = t.get(&format!("/v1/users?email_address={}", address.replace('+', "%2B"))).await.ok();
-            for user in found.as_array().unwrap() {
-                t.delete(&format!("/v1/users/{}", user["id"].as_str().unwrap())).await.ok();
-            }
+            forget(&t, address).await;
         }
     }
 }
 
-#[tokio::test]
-async fn closed_modes_open_to_invitations_and_do_not_look_at_the_allow_list() {
-    for (mode, code) in [
-        (SignUpMode::Restricted, "sign_up_mode_restricted"),
-        (SignUpMode::Waitlist, "sign_up_restricted_waitlist"),
-    ] {
-        let t = server(|settings| {
-            no_passwords(settings);
-            settings.sign_up.mode = mode;
-            settings.restrictions.allowlist = true;
-            settings.restrictions.blocklist = true;
-        })
-        .await;
-        listed(&t, ALLOWED, "*@allowed.test").await;
-        listed(&t, BLOCKED, "*@blocked.test").await;
-        for address in ["ada@allowed.test", "ada@other.test"] {
-            entered(&t, Way::Code, address).await.is_error(403, code);
-            assert_eq!(entered(&t, Way::Ticket, address).await.ok()["response"]["status"], "complete");
+/// Who may enter: by the mode, what the lists say of the address, and the way in. `.` enters, `m` is refused by the mode,
+/// `l` by a list, `n` as somebody unknown who cannot sign up either.
+///
+/// Without an invitation: by code, by link, by password, by signing in. With one: that of the application alone, with a
+/// password, that of an organization. Not by signing up: a backend creates the user, a user adds the address.
+const TABLE: [(SignUpMode, Lists, &str); 15] = [
+    (SignUpMode::Public, Lists::Off, ".... ... .."),
+    (SignUpMode::Public, Lists::Allowed, ".... ... .."),
+    (SignUpMode::Public, Lists::NotAllowed, "llll ..l ll"),
+    (SignUpMode::Public, Lists::Blocked, "llll lll ll"),
+    (SignUpMode::Public, Lists::AllowedAndBlocked, ".... ... .."),
+    (SignUpMode::Restricted, Lists::Off, "mmmn ... .."),
+    (SignUpMode::Restricted, Lists::Allowed, "mmmn ... .."),
+    (SignUpMode::Restricted, Lists::NotAllowed, "mmmn ... .."),
+    (SignUpMode::Restricted, Lists::Blocked, "mmmn lll ll"),
+    (SignUpMode::Restricted, Lists::AllowedAndBlocked, "mmmn lll ll"),
+    (SignUpMode::Waitlist, Lists::Off, "mmmn ... .."),
+    (SignUpMode::Waitlist, Lists::Allowed, "mmmn ... .."),
+    (SignUpMode::Waitlist, Lists::NotAllowed, "mmmn ... .."),
+    (SignUpMode::Waitlist, Lists::Blocked, "mmmn lll ll"),
+    (SignUpMode::Waitlist, Lists::AllowedAndBlocked, "mmmn lll ll"),
+];
+
+const COLUMNS: [Way; 9] = [
+    Way::Code,
+    Way::Link,
+    Way::Password,
+    Way::SignIn,
+    Way::Ticket,
+    Way::TicketAndPassword,
+    Way::MemberTicket,
+    Way::Backend,
+    Way::Profile,
+];
+
+/// Which lists are in use, and which of them the address is on.
+#[derive(Clone, Copy, Debug)]
+enum Lists {
+    Off,
+    Allowed,
+    NotAllowed,
+    Blocked,
+    AllowedAndBlocked,
+}
+
+impl Lists {
+    fn address(self) -> &'static str {
+        match self {
+            Lists::Off | Lists::Blocked => "bad@blocked.test",
+            Lists::Allowed => "ada@allowed.test",
+            Lists::NotAllowed => "ada@other.test",
+            Lists::AllowedAndBlocked => "both@allowed.test",
         }
-        entered(&t, Way::Ticket, "ada@blocked.test").await.is_error(403, "not_allowed_access");
-        assert_eq!(entered(&t, Way::Backend, "eve@other.test").await.status, 200);
     }
+
+    fn put_in_use(self, settings: &mut Settings) {
+        settings.restrictions.allowlist =
+            matches!(self, Lists::Allowed | Lists::NotAllowed | Lists::AllowedAndBlocked);
+        settings.restrictions.blocklist = matches!(self, Lists::Blocked | Lists::AllowedAndBlocked);
+    }
+}
+
+#[tokio::test]
+async fn mode_lists_tickets_and_strategies_decide_together() {
+    let t = with_lists(|settings| settings.organizations.enabled = true).await;
+    let id = t.tenant.id.clone();
+    let of_all = store::find(&mut t.db().read().await.unwrap(), &id).await.unwrap().unwrap().settings;
+    let mut found = Vec::new();
+    for (mode, lists, _) in TABLE {
+        let mut settings = of_all.clone();
+        settings.sign_up.mode = mode;
+        lists.put_in_use(&mut settings);
+        t.set_settings(settings).await;
+        let mut cells = String::new();
+        for (at, way) in COLUMNS.into_iter().enumerate() {
+            if [4, 7].contains(&at) {
+                cells.push(' ');
+            }
+            let answer = entered(&t, way, lists.address()).await;
+            cells.push(match (answer.status, answer.json["errors"][0]["code"].as_str()) {
+                (200, None) => '.',
+                (403, Some("sign_up_mode_restricted" | "sign_up_restricted_waitlist")) => 'm',
+                (403, Some("not_allowed_access")) => 'l',
+                (422, Some("form_identifier_not_found")) => 'n',
+                _ => panic!("{mode:?} {lists:?} {way:?}: {:#}", answer.json),
+            });
+            forget(&t, lists.address()).await;
+        }
+        found.push((mode, lists, cells));
+    }
+    let lines = |(mode, lists, cells): (SignUpMode, Lists, String)| format!("{mode:?} {lists:?} {cells}");
+    let expected = TABLE.map(|(mode, lists, cells)| lines((mode, lists, cells.to_owned())));
+    assert_eq!(found.into_iter().map(lines).collect::<Vec<_>>().join("\n"), expected.join("\n"));
 }
 
 #[tokio::test]

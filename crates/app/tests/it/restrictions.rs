@@ -169,6 +169,18 @@ async fn nobody_is_locked_where_lockout_is_switched_off() {
 }
 
 #[tokio::test]
+async fn whoever_was_locked_when_lockout_was_switched_off_can_be_unlocked() {
+    let t = lockout(Lockout { duration_minutes: None, ..Lockout::default() }).await;
+    let id = t.user_with_email("ada@example.com").await;
+    t.post(&format!("/v1/users/{id}/lock"), json!({})).await.ok();
+    let lockout = Lockout { enabled: false, ..Lockout::default() };
+    t.set_settings(Settings { lockout, ..Settings::default() }).await;
+    assert_eq!(lock_state(&t.shown(&id).await), (true, None));
+    let unlocked = t.post(&format!("/v1/users/{id}/unlock"), json!({})).await.ok();
+    assert_eq!(lock_state(&unlocked), (false, None));
+}
+
+#[tokio::test]
 async fn lock_follows_the_duration_of_its_own_instance() {
     let t = TestServer::start().await;
     let settings = Settings {

@@ -4,6 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::Settings;
+
 /// How long sessions and their tokens last, and what tokens say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -59,7 +61,7 @@ pub struct SignUpSettings {
     pub mode: SignUpMode,
     /// What is missing may be given step by step. Always: it is here because browsers are told so.
     pub progressive: bool,
-    /// Whoever signed up must set up a second factor next.
+    /// Everybody needs a second factor: the same as `sign_in.second_factor_required`, under the name of the form to sign up.
     pub mfa_required: bool,
 }
 
@@ -108,11 +110,19 @@ pub enum PreferredStrategy {
     Otp,
 }
 
+impl Settings {
+    /// Whether everybody must have a second factor.
+    pub fn is_second_factor_required(&self) -> bool {
+        self.sign_in.second_factor_required || self.sign_up.mfa_required
+    }
+}
+
 /// Locking users after failed sign-ins.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct Lockout {
-    /// Whether users are locked after failed sign-ins at all.
+    /// Whether users are locked after failed sign-ins at all. Whoever is locked stays so until the lock ends or a backend
+    /// unlocks them.
     pub enabled: bool,
     /// Failed attempts until a user is locked.
     pub max_attempts: i64,

@@ -212,8 +212,13 @@ fn domain(text: &str, is_subdomain_kept: bool, param: &str) -> Result<String> {
         return Err(Error::param(Code::FormParamNil, param).saying(format!("`{param}` must not be empty.")));
     }
     let wrong = || {
+        let more = if text.contains([':', '/']) {
+            " Give the domain alone: no https://, no port, no path."
+        } else {
+            ""
+        };
         Error::param(Code::FormParamValueInvalid, param).saying(format!(
-            "`{param}` must name a domain such as example.com, under which others have no names, without a port."
+            "`{param}` must name a domain such as example.com, under which others have no names (not co.uk).{more}"
         ))
     };
     let whole = hosts::checked(text).map_err(|_| wrong())?;

@@ -27,7 +27,11 @@ pub fn with_roles(access: Access, input: &UpdateOrganizationSettings, act: &Act)
 /// The key of a role of the set that is given by its id.
 fn key(access: &Access, set: &RoleSet, param: &str, id: &Patch<String>) -> Result<Patch<String>> {
     let Patch::Value(id) = id else { return Ok(Patch::Absent) };
-    let role = role(access, id).ok_or_else(|| Error::not_found("role", id))?;
+    let role = role(access, id).ok_or_else(|| {
+        Error::param(Code::ResourceNotFound, param).saying(format!(
+            "No role has the id `{id}`. `{param}` takes an id (`role_…`), not a key; `GET /v1/organization_roles` shows both."
+        ))
+    })?;
     match set.roles.contains(&role.id) {
         true => Ok(Patch::Value(role.key.clone())),
         false => Err(Error::param(Code::FormParamValueInvalid, param).saying(format!(

@@ -22,6 +22,7 @@ use crate::people::users::credentials::CredentialsChange;
 use crate::people::users::input::{Metadata, UpdateUser};
 use crate::people::users::metadata::{self, Mode};
 use crate::people::users::model::User;
+use crate::people::users::rules::may_delete_self;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
@@ -140,7 +141,7 @@ async fn delete(cx: Cx, person: Person) -> Response {
 }
 
 async fn delete_me(cx: &Cx, person: &Person) -> Result<()> {
-    if !rules::may_delete(&person.user, &person.visitor.site.settings) {
+    if !may_delete_self(&person.user, &person.visitor.site.settings) {
         return Err(Error::new(Code::UserDeleteSelfNotEnabled));
     }
     person.check_reverified(cx.now)?;

@@ -6,7 +6,7 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::limits::UNVERIFIED_IDENTIFICATIONS;
 use latchkey_kernel::settings::{Attribute, Settings};
 
-use crate::people::factors::rules::first as first_factors;
+use crate::people::factors::rules::{first as first_factors, second as second_factors};
 use crate::people::identifications::rules as identifications;
 use crate::people::identifications::rules::attribute;
 use crate::people::users::credentials::Credentials;
@@ -14,7 +14,6 @@ use crate::people::users::factors;
 use crate::people::users::input::UpdateUser;
 use crate::people::users::model::{Contact, ContactKind, SecondFactor, User};
 use crate::people::users::rules::disabled;
-use crate::presence::sessions::rules::is_second_factor_required;
 
 /// Whether an update changes what somebody signs in with, rather than how they are called.
 pub fn is_sensitive(user: &User, input: &UpdateUser) -> bool {
@@ -83,11 +82,6 @@ fn check_text(
 fn is_other(given: &Patch<String>, current: Option<&str>) -> bool {
     let change = given.clone().change();
     change.is_some_and(|text| text.as_deref().filter(|text| !text.is_empty()) != current)
-}
-
-/// Whether somebody may delete their own account.
-pub fn may_delete(user: &User, settings: &Settings) -> bool {
-    settings.actions.delete_self && user.delete_self_enabled
 }
 
 /// Refuses another contact to somebody who may not have one more.
@@ -231,12 +225,13 @@ fn settled(
     held: Credentials,
     settings: &Settings,
 ) -> Result<(User, Credentials)> {
-    if after.has_second_factor() || !before.has_second_factor() {
-        return Ok((after, held));
+    let counts = |user: &User| !second_factors(user, settings).is_empty();
+    if settings.is_second_factor_required() && counts(before) && !counts(&after) {
+        return Err(Error::new(Code::SecondFactorDeletionNotAllowed));
     }
-    match is_second_factor_required(settings) {
-        true => Err(Error::new(Code::SecondFactorDeletionNotAllowed)),
-        false => Ok(factors::without_backup_codes(after, held)),
+    match before.has_second_factor() && !after.has_second_factor() {
+        true => Ok(factors::without_backup_codes(after, held)),
+        false => Ok((after, held)),
     }
 }
 

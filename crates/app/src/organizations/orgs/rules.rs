@@ -14,7 +14,7 @@ use super::model::Organization;
 use crate::organizations::access::model::Access;
 use crate::people::users::metadata::{self, Mode};
 use crate::people::users::model::{Entitlements, User};
-use crate::people::users::rules::past;
+use crate::people::users::rules::{self as users, past};
 
 /// Longest slug, as long as the longest name.
 const SLUG_CHARS: usize = 256;
@@ -127,7 +127,7 @@ pub fn with_metadata(
 
 /// Refuses a user who may not create organizations themselves. Backends may make them the creator of one.
 pub fn check_may_create(user: &User, settings: &Settings) -> Result<()> {
-    match settings.actions.create_organization && user.create_organization_enabled {
+    match users::may_create_organizations(user, settings) {
         true => Ok(()),
         false => Err(Error::new(Code::UserCreateOrganizationNotEnabled)),
     }
@@ -135,10 +135,7 @@ pub fn check_may_create(user: &User, settings: &Settings) -> Result<()> {
 
 /// Refuses a user who may create no organization besides those they `created` already.
 pub fn check_creator(user: &User, settings: &Settings, created: i64) -> Result<()> {
-    let limit = user
-        .create_organizations_limit
-        .or(settings.actions.create_organizations_limit)
-        .unwrap_or(ORGANIZATIONS_PER_CREATOR);
+    let limit = users::organizations_limit(user, settings).unwrap_or(ORGANIZATIONS_PER_CREATOR);
     match limit > 0 && created >= limit {
         true => Err(Error::new(Code::OrgCreationLimitExceeded)
             .saying(format!("A user may create at most {limit} organizations."))),

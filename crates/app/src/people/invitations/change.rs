@@ -19,7 +19,7 @@ use super::model::{ApplicationInvitation, ApplicationInvitationDetails};
 use super::{rules, store};
 use crate::messaging::messages::model::{Message, Recipient};
 use crate::messaging::messages::{rules as messages, sending};
-use crate::people::identifications::rules::{checked, taken};
+use crate::people::identifications::rules::checked;
 use crate::people::recipients::account;
 use crate::people::tickets::destinations::redirect_problem;
 use crate::people::tickets::model::{Ticket, TicketSource, TicketStatus};
@@ -116,7 +116,10 @@ pub async fn invite(
     let address = &draft.email_address;
     let holder = users::find_by_identifier(tx, &act.instance, ContactKind::Email.name(), address).await?;
     if holder.is_some() && !draft.may_have_account {
-        return Err(taken(ContactKind::Email));
+        return Err(Error::param(Code::FormIdentifierExists, ContactKind::Email.name()).saying(
+            "Somebody has an account with this e-mail address. To invite them all the same, set `ignore_existing`: the \
+             link signs them in.",
+        ));
     }
     if !draft.is_beside_others && store::has_pending(tx, &act.instance, address, act.now).await? {
         return Err(duplicate(std::slice::from_ref(address)));

@@ -64,8 +64,11 @@ pub struct User {
     /// Failed sign-ins since the last good one.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_attempts: i64,
-    pub delete_self_enabled: bool,
-    pub create_organization_enabled: bool,
+    /// Whether the user may delete their account and create organizations, and how many; without it, what the instance says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delete_self_enabled: Option<bool>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub create_organization_enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_organizations_limit: Option<i64>,
     #[serde(default, skip_serializing_if = "is_false")]

@@ -108,13 +108,9 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
         banned: input.banned == Some(true),
         lock: if is_locked { Some(new_lock(settings, now)?) } else { None },
         failed_attempts: 0,
-        delete_self_enabled: input.delete_self_enabled.unwrap_or(settings.actions.delete_self),
-        create_organization_enabled: input
-            .create_organization_enabled
-            .unwrap_or(settings.actions.create_organization),
-        create_organizations_limit: input
-            .create_organizations_limit
-            .or(settings.actions.create_organizations_limit),
+        delete_self_enabled: input.delete_self_enabled,
+        create_organization_enabled: input.create_organization_enabled,
+        create_organizations_limit: input.create_organizations_limit,
         bypass_client_trust: input.bypass_client_trust == Some(true),
         last_sign_in_at: None,
         last_active_at: None,
@@ -236,9 +232,8 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
     {
         problems.push(Problem::of(Code::FormParamMissing, "legal_accepted_at"));
     }
-    user.delete_self_enabled = input.delete_self_enabled.unwrap_or(user.delete_self_enabled);
-    user.create_organization_enabled =
-        input.create_organization_enabled.unwrap_or(user.create_organization_enabled);
+    user.delete_self_enabled = input.delete_self_enabled.or(user.delete_self_enabled);
+    user.create_organization_enabled = input.create_organization_enabled.or(user.create_organization_enabled);
     user.bypass_client_trust = input.bypass_client_trust.unwrap_or(user.bypass_client_trust);
     Error::collect(problems)?;
     make_primary(&mut user.email_addresses, &input.primary_email_address_id, "primary_email_address_id")?;
@@ -251,6 +246,21 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
         user.image = change.map(parse).transpose()?;
     }
     Ok(user)
+}
+
+/// Whether somebody may delete their own account.
+pub fn may_delete_self(user: &User, settings: &Settings) -> bool {
+    user.delete_self_enabled.unwrap_or(settings.actions.delete_self)
+}
+
+/// Whether somebody may create organizations.
+pub fn may_create_organizations(user: &User, settings: &Settings) -> bool {
+    user.create_organization_enabled.unwrap_or(settings.actions.create_organization)
+}
+
+/// How many organizations somebody may create, if that is said; 0 is no limit.
+pub fn organizations_limit(user: &User, settings: &Settings) -> Option<i64> {
+    user.create_organizations_limit.or(settings.actions.create_organizations_limit)
 }
 
 /// Bans a user. Banning twice changes nothing.
@@ -272,9 +282,9 @@ pub fn lock(user: User, settings: &Settings, now: Time) -> Result<User> {
     }
 }
 
-/// Unlocks a user and forgets failed attempts.
+/// Unlocks a user and forgets failed attempts. Locks outlast the setting they come from.
 pub fn unlock(user: User, settings: &Settings) -> Result<User> {
-    match settings.lockout.enabled {
+    match settings.lockout.enabled || user.lock.is_some() {
         true => Ok(User { lock: None, failed_attempts: 0, ..user }),
         false => Err(lockout_is_off()),
     }

@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::model::{ExternalAccount, Passkey, TrustedDevice, User};
+use super::rules;
 use crate::people::identifications::view as contact;
 use crate::people::identifications::view::{EmailAddressView, PhoneNumberView, WalletView};
 use crate::people::images::drawn_url;
@@ -113,7 +114,7 @@ object!(OauthAccessTokenObject, "oauth_access_token");
 pub fn user<'a>(user: &'a User, context: ViewContext<'_>) -> UserView<'a> {
     UserView {
         shared: shared(user, context),
-        create_organizations_limit: user.create_organizations_limit,
+        create_organizations_limit: rules::organizations_limit(user, context.settings),
         private_metadata: &user.private_metadata,
     }
 }
@@ -123,16 +124,9 @@ pub fn frontend<'a, M>(
     organization_memberships: Vec<M>,
     context: ViewContext<'_>,
 ) -> FrontendUserView<'a, M> {
-    // Pages show a button for what these say; so they say what somebody may do, not what was noted for them.
-    let actions = &context.settings.actions;
-    let shared = SharedView {
-        delete_self_enabled: actions.delete_self && user.delete_self_enabled,
-        create_organization_enabled: actions.create_organization && user.create_organization_enabled,
-        ..shared(user, context)
-    };
     FrontendUserView {
-        shared,
-        create_organizations_limit: user.create_organizations_limit,
+        shared: shared(user, context),
+        create_organizations_limit: rules::organizations_limit(user, context.settings),
         deprovisioned: false,
         organization_memberships,
     }
@@ -190,8 +184,8 @@ fn shared<'a>(user: &'a User, context: ViewContext<'_>) -> SharedView<'a> {
             .then(|| (lockout.max_attempts - user.failed_attempts).max(0)),
         created_at: user.created_at,
         updated_at: user.updated_at,
-        delete_self_enabled: user.delete_self_enabled,
-        create_organization_enabled: user.create_organization_enabled,
+        delete_self_enabled: rules::may_delete_self(user, context.settings),
+        create_organization_enabled: rules::may_create_organizations(user, context.settings),
         last_active_at: user.last_active_at,
         mfa_enabled_at: user.mfa_enabled_at,
         mfa_disabled_at: user.mfa_disabled_at,

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::model::{Activity, Session, SessionStatus, Task};
 use crate::organizations::choices::ChosenOrganization;
+use crate::people::factors::rules as factors;
 use crate::people::users::model::User;
 
 /// How somebody came to have a session.
@@ -106,14 +107,9 @@ pub fn check_enterable(user: &User, now: Time) -> Result<()> {
 /// What a user has to do before a session counts.
 fn tasks(user: &User, settings: &Settings) -> Vec<Task> {
     let must_reset = user.password.as_ref().is_some_and(|password| password.compromised);
-    let must_set_up = is_second_factor_required(settings) && !user.has_second_factor();
+    let must_set_up = settings.is_second_factor_required() && factors::second(user, settings).is_empty();
     let all = [(must_reset, Task::ResetPassword), (must_set_up, Task::SetupMfa)];
     all.into_iter().filter(|(is_due, _)| *is_due).map(|(_, task)| task).collect()
-}
-
-/// Whether everybody must have a second factor.
-pub fn is_second_factor_required(settings: &Settings) -> bool {
-    settings.sign_in.second_factor_required || settings.sign_up.mfa_required
 }
 
 /// What is left to do after the user changed. A session whose last task is done counts from then on.

@@ -210,20 +210,26 @@ async fn a_password_is_not_changed_like_a_name() {
 
 #[tokio::test]
 async fn who_may_not_delete_themselves_does_not() {
-    let mut settings = Settings::default();
-    settings.actions.delete_self = false;
-    let t = TestServer::start_with(RateLimits::Off, settings).await;
-    let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": true})).await;
-    let mut by_settings = sign_in(&t, user["id"].as_str().unwrap()).await;
-    by_settings.delete("/v1/me").await.is_error(403, "user_delete_self_not_enabled");
-    // Pages show a button for what the user is told, so they are told what they may do; backends what was set.
-    let shown = by_settings.get("/v1/me").await.ok();
-    assert_eq!(shown["response"]["delete_self_enabled"], false);
-    assert_eq!(shown["client"]["sessions"][0]["user"]["delete_self_enabled"], false);
-    assert_eq!(t.shown(user["id"].as_str().unwrap()).await["delete_self_enabled"], true);
-    let t = TestServer::start().await;
-    let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": false})).await;
-    let mut by_user = sign_in(&t, user["id"].as_str().unwrap()).await;
-    by_user.delete("/v1/me").await.is_error(403, "user_delete_self_not_enabled");
-    t.shown(user["id"].as_str().unwrap()).await;
+    // What is said of a user goes before what is said of all; otherwise they follow the instance, also later.
+    for (of_all, of_user, expected) in
+        [(true, None, true), (true, Some(false), false), (false, None, false), (false, Some(true), true)]
+    {
+        let mut settings = Settings::default();
+        settings.actions.delete_self = !of_all;
+        let t = TestServer::start_with(RateLimits::Off, settings.clone()).await;
+        let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": of_user})).await;
+        settings.actions.delete_self = of_all;
+        t.set_settings(settings).await;
+        let id = user["id"].as_str().unwrap();
+        let mut me = sign_in(&t, id).await;
+        let shown = me.get("/v1/me").await.ok();
+        assert_eq!(shown["response"]["delete_self_enabled"], expected);
+        assert_eq!(shown["client"]["sessions"][0]["user"]["delete_self_enabled"], expected);
+        assert_eq!(t.shown(id).await["delete_self_enabled"], expected);
+        let deleted = me.delete("/v1/me").await;
+        match expected {
+            true => drop(deleted.ok()),
+            false => deleted.is_error(403, "user_delete_self_not_enabled"),
+        }
+    }
 }

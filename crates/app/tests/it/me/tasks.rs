@@ -72,6 +72,33 @@ async fn an_authenticator_app_or_a_number_ends_the_task_to_set_up_a_second_facto
 }
 
 #[tokio::test]
+async fn a_second_factor_that_the_instance_does_not_use_is_none() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    me.enroll_totp().await;
+    let mut settings = Settings::default();
+    settings.sign_up.mfa_required = true;
+    settings.attributes.authenticator_app.enabled = false;
+    settings.session.reverification = false;
+    t.set_settings(settings).await;
+    let mut again = sign_in(&t, &me.user).await;
+    assert_eq!(again.shown_session().await["tasks"], json!([{"key": "setup-mfa"}]));
+    let environment = again.get("/v1/environment").await.ok();
+    let shown = &environment["user_settings"];
+    assert_eq!(
+        (&shown["sign_in"]["second_factor"]["required"], &shown["sign_up"]["mfa"]["required"]),
+        (&json!(true), &json!(true))
+    );
+    // One that counts cannot be given up, whatever else is left.
+    let number = again.add_verified("phone_number", "+4915112345678").await;
+    let path = format!("/v1/me/phone_numbers/{number}");
+    again.patch(&path, json!({"reserved_for_second_factor": true})).await.ok();
+    assert_eq!(again.shown_session().await["status"], "active");
+    let refused = again.patch(&path, json!({"reserved_for_second_factor": false})).await;
+    refused.is_error(400, "second_factor_deletion_not_allowed");
+}
+
+#[tokio::test]
 async fn one_task_after_the_other() {
     let mut settings = Settings::default();
     settings.sign_in.second_factor_required = true;

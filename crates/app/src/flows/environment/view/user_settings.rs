@@ -191,7 +191,7 @@ pub(super) fn view(settings: &Settings) -> UserSettingsView<'_> {
         enterprise_sso: no_sso(),
         sign_in: SignInView {
             second_factor: SecondFactorView {
-                required: settings.sign_in.second_factor_required,
+                required: settings.is_second_factor_required(),
                 enabled: settings.attributes.has_second_factor(),
             },
         },
@@ -284,7 +284,7 @@ fn sign_up(settings: &Settings) -> SignUpView {
         mode: settings.sign_up.mode,
         legal_consent_enabled: settings.legal_consent_required,
         allowlist_only: settings.has_allowlist(),
-        mfa: MfaView { required: settings.sign_up.mfa_required },
+        mfa: MfaView { required: settings.is_second_factor_required() },
     }
 }
 

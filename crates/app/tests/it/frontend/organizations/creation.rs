@@ -109,6 +109,9 @@ async fn an_instance_can_keep_people_from_creating_organizations() {
     let mut me = me(&t).await;
     let refused = me.post("/v1/organizations", json!({"name": "Acme"})).await;
     refused.is_error(403, "user_create_organization_not_enabled");
+    // What is said of the user goes before it.
+    t.patch(&format!("/v1/users/{}", me.user), json!({"create_organization_enabled": true})).await.ok();
+    me.post("/v1/organizations", json!({"name": "Acme"})).await.ok();
     // Backends create them for people all the same.
     organization(&t, &me.user).await;
 }
