@@ -1,7 +1,6 @@
 //! Organizations: groups of people that an application keeps apart, and what members may do in them.
 
 pub mod access;
-pub mod background;
 pub mod choices;
 pub mod domains;
 pub mod enrollments;
@@ -17,10 +16,10 @@ pub mod role_migrations;
 pub mod suggestions;
 
 use enrollments::Enrollments;
-use latchkey_kernel::AppState;
 use latchkey_kernel::group::{Group, Job};
 use latchkey_kernel::jobs::JobParts;
 use latchkey_kernel::registry::Registry;
+use latchkey_kernel::{AppState, background};
 use latchkey_web::api::Api;
 use removals::Removals;
 use role_migrations::run::RoleMigrations;

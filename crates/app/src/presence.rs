@@ -18,7 +18,7 @@ use latchkey_kernel::group::{Group, Job};
 use latchkey_kernel::jobs::JobParts;
 use latchkey_web::api::Api;
 
-use crate::organizations::background;
+use latchkey_kernel::background;
 
 /// What the group adds to the server.
 pub const GROUP: Group =

@@ -5,6 +5,7 @@
 //! no message: whatever a group adds to the server, it hands over as a `Group`.
 
 pub mod auth;
+pub mod background;
 pub mod bell;
 pub mod cx;
 pub mod derived;

@@ -117,10 +117,3 @@ pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit:
     let sql = "DELETE FROM events WHERE instance_id = $1 AND seq <= $2";
     Ok(tx.run(&[sql], &[instance.into(), last.into()]).await?)
 }
-
-/// Deletes up to `limit` events of an instance that is going away. Says whether there were any.
-pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Result<bool> {
-    let sql = "DELETE FROM events WHERE instance_id = $1 AND seq IN \
-               (SELECT seq FROM events WHERE instance_id = $1 ORDER BY seq LIMIT $2)";
-    Ok(tx.run(&[sql], &[instance.into(), limit.into()]).await? > 0)
-}

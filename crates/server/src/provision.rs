@@ -14,7 +14,7 @@ use latchkey_kernel::domains::store as domains;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::instances::model::{Instance, StoredKey};
 use latchkey_kernel::instances::{keys, rules, store};
-use latchkey_kernel::{migrations, outbox};
+use latchkey_kernel::migrations;
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};
@@ -298,22 +298,37 @@ async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -
     Ok(key.is_none_or(|(kid, sealed)| rules::opens(master, &kid, &sealed)))
 }
 
+/// Tables that may hold very many rows of an instance, with the column that tells these apart. What belongs to a row goes
+/// with it.
+const LARGE: [(&str, &str); 12] = [
+    ("clients", "id"),
+    ("users", "id"),
+    ("organization_memberships", "user_id"),
+    ("organization_invitations", "id"),
+    ("organization_domains", "id"),
+    ("organizations", "id"),
+    ("invitations", "id"),
+    ("listed_identifiers", "id"),
+    ("waitlist_entries", "id"),
+    ("messages", "id"),
+    ("webhook_deliveries", "seq"),
+    ("events", "seq"),
+];
+
 /// Deletes an instance with everything in it: first its keys, so that nobody adds to it, then the rest
 /// in steps, so that a running server can write in between.
 pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
     const STEP: i64 = 500;
     let closed = id.clone();
     db.write(move |tx| Box::pin(async move { store::delete_keys(tx, &closed).await })).await?;
-    loop {
-        let id = id.clone();
-        let more = db.write(move |tx| {
-            Box::pin(async move {
-                let had_users = users::store::delete_some(tx, &id, STEP).await?;
-                Ok(outbox::delete_some(tx, &id, STEP).await? || had_users)
-            })
-        });
-        if !more.await? {
-            break;
+    for (table, column) in LARGE {
+        let mut has_more = true;
+        while has_more {
+            let id = id.clone();
+            let step = db.write(move |tx| {
+                Box::pin(async move { store::delete_some(tx, &id, table, column, STEP).await })
+            });
+            has_more = step.await?;
         }
     }
     let id = id.clone();

@@ -1,7 +1,7 @@
 //! Role sets on the Backend API, and members who get other roles because of them.
 
-use latchkey_app::organizations::background;
 use latchkey_app::organizations::role_migrations::run::RoleMigrations;
+use latchkey_kernel::background;
 use latchkey_kernel::environment::Environment;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::{Answer, TestServer};

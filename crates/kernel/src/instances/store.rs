@@ -254,6 +254,31 @@ pub async fn delete_key(tx: &mut Tx, instance: &InstanceId, id: &SecretKeyId) ->
     Ok(())
 }
 
+/// Deletes up to `limit` rows of an instance that is going away from a table whose rows `column` tells apart. Says whether
+/// there were any.
+pub async fn delete_some(
+    tx: &mut Tx,
+    id: &InstanceId,
+    table: &str,
+    column: &str,
+    limit: i64,
+) -> Result<bool> {
+    let parts = [
+        "DELETE FROM ",
+        table,
+        " WHERE instance_id = $1 AND ",
+        column,
+        " IN (SELECT ",
+        column,
+        " FROM ",
+        table,
+        " WHERE instance_id = $1 ORDER BY ",
+        column,
+        " LIMIT $2)",
+    ];
+    Ok(tx.run(&parts, &[id.into(), limit.into()]).await? > 0)
+}
+
 /// Deletes all secret keys of an instance: nobody gets in any more.
 pub async fn delete_keys(tx: &mut Tx, id: &InstanceId) -> Result<()> {
     tx.run(&["DELETE FROM secret_keys WHERE instance_id = $1"], &[id.into()]).await?;

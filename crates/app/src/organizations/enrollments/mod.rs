@@ -24,7 +24,6 @@ use latchkey_kernel::settings::{EnrollmentMode, Settings};
 use self::model::Enrollment;
 use crate::organizations::access::model::Access;
 use crate::organizations::access::store as access;
-use crate::organizations::background::Background;
 use crate::organizations::domains::model::OrganizationDomain;
 use crate::organizations::domains::rules::enrols;
 use crate::organizations::domains::store as domains;
@@ -37,6 +36,7 @@ use crate::organizations::suggestions::store as suggestions;
 use crate::people::users::arrivals::ProvenAddresses;
 use crate::people::users::model::User;
 use crate::people::users::store as users;
+use latchkey_kernel::background::Background;
 
 /// Addresses that a step looks at. They are read in the order of an index, whatever their domain.
 const LOOKED_AT: i64 = 1000;

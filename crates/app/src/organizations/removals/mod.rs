@@ -16,7 +16,6 @@ use latchkey_kernel::settings::Settings;
 use self::store::{Removal, Subject};
 use super::access::model::Access;
 use super::access::store as access;
-use super::background::Background;
 use super::memberships::model::MembershipParts;
 use super::memberships::{store as memberships, view};
 use super::orgs::change::locked;
@@ -27,6 +26,7 @@ use super::portal_links::store as portal_links;
 use crate::people::users::model::User;
 use crate::people::users::store as users;
 use crate::people::users::view::ViewContext;
+use latchkey_kernel::background::Background;
 
 /// Members of one organization in a transaction.
 const MEMBERS: i64 = 100;

@@ -16,13 +16,13 @@ use super::store;
 use crate::organizations::access::model::{Access, RoleSetMigration};
 use crate::organizations::access::sets;
 use crate::organizations::access::store as access;
-use crate::organizations::background::Background;
 use crate::organizations::memberships::model::{Membership, MembershipParts};
 use crate::organizations::memberships::{store as memberships, view};
 use crate::organizations::orgs::model::Organization;
 use crate::organizations::orgs::store as organizations;
 use crate::organizations::orgs::view::{self as organization_view, OrganizationExtras};
 use crate::people::users::view::ViewContext;
+use latchkey_kernel::background::Background;
 
 /// Members and organizations of one transaction.
 const BATCH: i64 = 100;

@@ -170,13 +170,6 @@ pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<(
     Ok(())
 }
 
-/// Deletes up to `limit` users of an instance with all that belongs to them. Says whether there were any.
-pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, limit: i64) -> Result<bool> {
-    let sql = "DELETE FROM users WHERE instance_id = $1 AND id IN \
-               (SELECT id FROM users WHERE instance_id = $1 ORDER BY created_at, id LIMIT $2)";
-    Ok(tx.run(&[sql], &[instance.into(), limit.into()]).await? > 0)
-}
-
 /// Which of these identifiers somebody else holds, by kind.
 pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
     let mut taken = Vec::new();

@@ -17,7 +17,7 @@ use self::store::DomainChange;
 use super::sessions::closing::Clients;
 use super::sessions::model::Session;
 use super::sessions::{ending, store as sessions};
-use crate::organizations::background::Background;
+use latchkey_kernel::background::Background;
 
 /// Sessions that are looked at in one transaction, most of which may be over, and that end in it; on SQLite others wait
 /// for it.

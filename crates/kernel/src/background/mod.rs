@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use latchkey_base::Result;
 use latchkey_base::kinds::InstanceId;
-use latchkey_kernel::group::Job;
-use latchkey_kernel::jobs::JobParts;
 use tokio::time::{MissedTickBehavior, interval};
+
+use crate::group::Job;
+use crate::jobs::JobParts;
 
 /// How often the job looks for work.
 const EVERY: Duration = Duration::from_millis(500);
