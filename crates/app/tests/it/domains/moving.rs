@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use latchkey_app::jobs::{self, JobCounts};
-use latchkey_app::organizations::background;
 use latchkey_app::presence::domain_changes::DomainChanges;
+use latchkey_kernel::background;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::{SignedIn, Tenant, TestServer};
 use serde_json::{Value, json};
