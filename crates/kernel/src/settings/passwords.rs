@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PasswordSettings {
-    /// Fewest characters of a password, 8 to 72.
+    /// Fewest characters of a password, 8 to 72: the browser scripts know no others.
     pub min_length: usize,
-    /// Most characters of a password, 8 to 256.
+    /// Most characters of a password, 8 to 72: the browser scripts know no others.
     pub max_length: usize,
     /// An upper-case letter is required.
     pub require_uppercase: bool,
@@ -65,9 +65,9 @@ impl PasswordSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsernameSettings {
-    /// Fewest characters of a username, 1 to 64.
+    /// Fewest characters of a username, 4 to 64: the browser scripts know no others.
     pub min_length: usize,
-    /// Most characters of a username, 1 to 256.
+    /// Most characters of a username, 4 to 64: the browser scripts know no others.
     pub max_length: usize,
 }
 
