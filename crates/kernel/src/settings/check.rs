@@ -4,6 +4,7 @@ use std::fmt::Display as Shown;
 use std::ops::RangeInclusive;
 
 use latchkey_base::text;
+use latchkey_passwords::SPECIAL_CHARACTERS;
 use latchkey_web::depth::depth;
 
 use super::{Attribute, Settings, satellites, unbuilt};
@@ -160,8 +161,8 @@ impl Settings {
         faults.range("password.max_length", password.max_length, 8..=72);
         faults.order("password", password.min_length, password.max_length);
         faults.range("password.min_zxcvbn_strength", password.min_zxcvbn_strength, 0..=4);
-        if password.allowed_special_characters.chars().any(char::is_alphanumeric) {
-            faults.add("password.allowed_special_characters", "Letters and digits are not special.");
+        if let Some(text) = wrong_special_characters(&password.allowed_special_characters) {
+            faults.add("password.allowed_special_characters", text);
         }
         let username = &self.username;
         faults.range("username.min_length", username.min_length, 4..=64);
@@ -233,6 +234,24 @@ impl Settings {
             }
         }
     }
+}
+
+/// What is wrong with a list of special characters. Browser scripts put it between the brackets of a regular expression,
+/// with no more than one bracket of each kind escaped; what would mean something else there, or nothing, is refused.
+fn wrong_special_characters(list: &str) -> Option<&'static str> {
+    if list == SPECIAL_CHARACTERS {
+        return None;
+    }
+    let has_twice = list.char_indices().any(|(at, c)| list[..at].contains(c));
+    let is_range = list.trim_matches('-').contains('-');
+    let rules = [
+        (list.chars().any(char::is_alphanumeric), "Letters and digits are not special."),
+        (has_twice, "A character stands there twice."),
+        (list.contains('\\'), "Browser scripts misread a backslash: leave it out."),
+        (list.starts_with('^'), "Browser scripts misread ^ at the beginning: put it elsewhere."),
+        (is_range, "Browser scripts misread - between others: put it at the end."),
+    ];
+    rules.into_iter().find_map(|(is_wrong, text)| is_wrong.then_some(text))
 }
 
 fn session_claims(settings: &Settings) -> impl Iterator<Item = &str> {
@@ -456,6 +475,16 @@ mod tests {
             |levels| paths(|settings| _ = settings.session.token_claims.insert("a".into(), nested(levels)));
         assert_eq!(claims(JWT_CLAIMS_DEPTH - 1), [""; 0]);
         assert_eq!(claims(JWT_CLAIMS_DEPTH), ["session.token_claims"]);
+    }
+
+    #[test]
+    fn special_characters_are_what_browser_scripts_take_them_for() {
+        for good in ["", SPECIAL_CHARACTERS, "!", "-!", "!-", "!^", "[]", "§€ "] {
+            assert_eq!(wrong_special_characters(good), None, "{good}");
+        }
+        for bad in ["!a", "!1", "!!", "]]", "!\\", "^!", "!-~", "#-!"] {
+            assert!(wrong_special_characters(bad).is_some(), "{bad}");
+        }
     }
 
     #[test]

@@ -20,7 +20,8 @@ pub struct PasswordSettings {
     pub require_numbers: bool,
     /// A special character is required.
     pub require_special_char: bool,
-    /// Which characters count as special; empty means all that are neither letter nor digit.
+    /// Which characters count as special, each written once; empty means the punctuation of ASCII without the backslash.
+    /// A backslash, `^` at the beginning and `-` between others are refused: the browser scripts misread them.
     pub allowed_special_characters: String,
     /// Least strength, 0 to 4; 0 asks for none.
     pub min_zxcvbn_strength: u8,
