@@ -221,6 +221,23 @@ async fn the_roles_of_creators_and_of_people_who_join_are_given_by_id() {
     );
 }
 
+#[tokio::test]
+async fn the_environment_names_the_roles_also_while_organizations_are_off() {
+    let t = TestServer::start().await;
+    let roles = t.get("/v1/organization_roles").await.ok();
+    let admin = roles["data"].as_array().unwrap().iter().find(|role| role["key"] == "org:admin").unwrap();
+    let body = json!({"domains_default_role_id": admin["id"], "enabled": false});
+    let settings = organization_settings(&t, body).await.ok();
+    assert_eq!(
+        (&settings["enabled"], &settings["domains_default_role"]),
+        (&json!(false), &json!("org:admin"))
+    );
+    let seen = environment(&t, &t.tenant).await["organization_settings"].take();
+    assert_eq!(seen["domains"]["default_role"], settings["domains_default_role"]);
+    assert_eq!(seen["creator_role"], settings["creator_role"]);
+    assert_eq!(seen["domains"]["enrollment_modes"], settings["domains_enrollment_modes"]);
+}
+
 async fn set(t: &TestServer, tenant: &Tenant, changes: Value) -> Result<(), Vec<String>> {
     let id = tenant.id.clone();
     let changes = vec![(String::new(), changes)];
