@@ -41,13 +41,13 @@ pub struct Display {
     pub create_organization_url: Option<String>,
     /// A page with the waitlist, instead of the hosted one.
     pub waitlist_url: Option<String>,
-    /// Where one gets to after signing in.
+    /// Where one gets to after signing in on the hosted page without having come for something; otherwise `home_url`.
     pub after_sign_in_url: Option<String>,
-    /// Where one gets to after signing up.
+    /// Where one gets to after signing up on the hosted page without having come for something; otherwise `home_url`.
     pub after_sign_up_url: Option<String>,
     /// Where one gets to after signing out of one of several sessions.
     pub after_sign_out_one_url: Option<String>,
-    /// Where one gets to after signing out of all sessions.
+    /// Where one gets to after signing out of all sessions on the hosted pages; otherwise `sign_in_url`.
     pub after_sign_out_all_url: Option<String>,
     /// Where one gets to after changing to another session.
     pub after_switch_session_url: Option<String>,

@@ -10,7 +10,7 @@ mod organizations;
 mod user_settings;
 
 use auth_config::AuthConfigView;
-use display_config::{DisplayConfigView, Pages};
+use display_config::DisplayConfigView;
 use features::{ApiKeysSettingsView, CommerceSettingsView, FraudSettingsView, ProtectConfigView};
 use latchkey_base::kinds::InstanceId;
 use latchkey_kernel::environment::Environment;
@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use user_settings::UserSettingsView;
 
-pub use display_config::CLERK_JS_VERSION;
+pub use display_config::{CLERK_JS_VERSION, Pages};
 pub use organizations::{GivenRoles, enrollment_modes};
 
 /// What the environment is derived from.

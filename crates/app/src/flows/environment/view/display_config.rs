@@ -131,26 +131,26 @@ fn preferred(settings: &Settings) -> PreferredStrategy {
 }
 
 /// Where pages lead: what the settings say, the application's home, or a hosted page.
-pub(super) struct Pages {
-    pub(super) sign_in: String,
-    pub(super) sign_up: String,
-    pub(super) user_profile: String,
-    pub(super) waitlist: String,
-    pub(super) organization_profile: String,
-    pub(super) create_organization: String,
-    pub(super) after_sign_in: String,
-    pub(super) after_sign_up: String,
-    pub(super) after_sign_out_one: String,
-    pub(super) after_sign_out_all: String,
-    pub(super) after_switch_session: String,
-    pub(super) after_join_waitlist: String,
-    pub(super) after_create_organization: String,
-    pub(super) after_leave_organization: String,
-    pub(super) logo_link: String,
+pub struct Pages {
+    pub sign_in: String,
+    pub sign_up: String,
+    pub user_profile: String,
+    pub waitlist: String,
+    pub organization_profile: String,
+    pub create_organization: String,
+    pub after_sign_in: String,
+    pub after_sign_up: String,
+    pub after_sign_out_one: String,
+    pub after_sign_out_all: String,
+    pub after_switch_session: String,
+    pub after_join_waitlist: String,
+    pub after_create_organization: String,
+    pub after_leave_organization: String,
+    pub logo_link: String,
 }
 
 impl Pages {
-    pub(super) fn of(source: EnvironmentSource<'_>) -> Pages {
+    pub fn of(source: EnvironmentSource<'_>) -> Pages {
         let display: &Display = &source.settings.display;
         let hosted = |path: &str| format!("{}{path}", source.portal_url);
         let page = |own: &Option<String>, path: &str| own.clone().unwrap_or_else(|| hosted(path));
