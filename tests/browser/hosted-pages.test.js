@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { browserTest } from './support/browser.js';
 import { choosePassword, field, press, sees, signIn, typeCode } from './support/components.js';
 import { newEmail, newPassword, newPerson } from './support/people.js';
-import { clerk, frontendUrl, nextCode } from './support/server.js';
+import { clerk, frontendUrl, newInstance, nextCode } from './support/server.js';
 
 const isAtHome = async (page, email) => {
   await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
@@ -79,6 +79,33 @@ browserTest('hosted pages: a place on the same origin is gone to', async (visit)
   await signIn(page, `${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(`${frontendUrl}/user`)}`, person);
   await page.getByText('Profile details').first().waitFor();
   assert.equal(new URL(page.url()).pathname, '/user');
+});
+
+browserTest('hosted pages: people get to where the settings say', async (visit) => {
+  const { page } = visit;
+  const app = 'https://app.example.com';
+  const icon = '<svg xmlns="http://www.w3.org/2000/svg"/>';
+  await visit.context.route(`${app}/**`, (route) => route.fulfill({ contentType: 'text/html', body: '<h1>The application</h1>' }));
+  await visit.context.route(`${app}/*.svg`, (route) => route.fulfill({ contentType: 'image/svg+xml', body: icon }));
+  const own = await newInstance(
+    `display.after_sign_in_url="${app}/in"`,
+    `display.after_sign_out_all_url="${app}/out"`,
+    `display.help_url="${app}/help"`,
+    `display.logo_image_url="${app}/logo.svg"`,
+    `display.logo_link_url="${app}/"`,
+    `display.favicon_image_url="${app}/icon.svg"`,
+  );
+  const person = await newPerson({ api: own.clerk });
+  await page.goto(`${own.frontendUrl}/sign-in`);
+  await page.getByRole('link', { name: 'Help' }).waitFor();
+  assert.equal(await page.locator('link[rel=icon]').getAttribute('href'), `${app}/icon.svg`);
+  assert.equal(await page.locator('.cl-logoBox a').getAttribute('href'), `${app}/`);
+  await signIn(page, `${own.frontendUrl}/sign-in`, person);
+  await page.waitForURL(`${app}/in**`);
+  await page.goto(`${own.frontendUrl}/default-redirect`);
+  await press(page, 'Sign out');
+  await page.waitForURL(`${app}/out**`);
+  assert.deepEqual(refusals(visit), []);
 });
 
 browserTest('hosted pages: without scripts the page says what to do', async ({ page, context }) => {

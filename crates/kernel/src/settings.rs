@@ -9,6 +9,7 @@ mod check;
 mod development;
 mod display;
 pub mod edit;
+mod environments;
 mod events;
 pub mod explain;
 pub mod messages;

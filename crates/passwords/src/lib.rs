@@ -20,5 +20,5 @@ pub use common::is_breached;
 pub use digest::{Digest, DigestError, MAX_DIGEST_BYTES};
 pub use formats::argon2::hash;
 pub use hasher::Hasher;
-pub use policy::{MAX_BYTES, Policy, Weakness, check};
+pub use policy::{MAX_BYTES, Policy, SPECIAL_CHARACTERS, Weakness, check, special_characters};
 pub use strength::suggestion_message;

@@ -10,6 +10,9 @@ use crate::strength;
 /// setting may raise it.
 pub const MAX_BYTES: usize = 4096;
 
+/// What counts as special where the settings of an instance do not say: what the browser scripts take for it too.
+pub const SPECIAL_CHARACTERS: &str = "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~";
+
 /// The password settings of an instance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
@@ -25,7 +28,7 @@ pub struct Policy {
     pub require_numbers: bool,
     /// Whether a special character is required.
     pub require_special: bool,
-    /// What counts as special; when empty, everything that is neither letter nor digit.
+    /// What counts as special; when empty, [`SPECIAL_CHARACTERS`].
     pub allowed_special_characters: String,
     /// The lowest zxcvbn score, 1 to 4; 0 turns the estimate off.
     pub min_zxcvbn_score: u8,
@@ -118,11 +121,16 @@ pub fn check(policy: &Policy, password: &str, identifiers: &[&str]) -> Vec<Weakn
     found
 }
 
+/// What counts as special, given what the settings of an instance say.
+pub fn special_characters(allowed: &str) -> &str {
+    match allowed {
+        "" => SPECIAL_CHARACTERS,
+        listed => listed,
+    }
+}
+
 fn missing_characters(policy: &Policy, password: &str) -> impl Iterator<Item = Weakness> {
-    let special = |c: char| match policy.allowed_special_characters.as_str() {
-        "" => !c.is_alphanumeric(),
-        allowed => allowed.contains(c),
-    };
+    let special = |c: char| special_characters(&policy.allowed_special_characters).contains(c);
     [
         (policy.require_uppercase && !password.contains(char::is_uppercase), Weakness::NoUppercase),
         (policy.require_lowercase && !password.contains(char::is_lowercase), Weakness::NoLowercase),

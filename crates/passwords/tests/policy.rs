@@ -1,6 +1,6 @@
 //! The password policy: each rule alone, at its edges, and all of them together.
 
-use latchkey_passwords::{MAX_BYTES, Policy, Weakness, check, suggestion_message};
+use latchkey_passwords::{MAX_BYTES, Policy, SPECIAL_CHARACTERS, Weakness, check, suggestion_message};
 
 const UNLISTED: &str = "vexed-quilt";
 
@@ -65,6 +65,17 @@ fn only_the_allowed_special_characters_count_when_some_are_named() {
         Policy { require_special: true, allowed_special_characters: "!]".into(), ..Policy::default() };
     assert_eq!(faults(&policy, UNLISTED), [Weakness::NoSpecialChar]);
     assert_eq!(faults(&policy, "vexed]quilt"), []);
+}
+
+#[test]
+fn without_a_list_those_count_that_pages_name() {
+    let policy = Policy { require_special: true, ..Policy::default() };
+    for other in ['\\', ' ', '§', '€'] {
+        assert_eq!(faults(&policy, &format!("vexed{other}quilt")), [Weakness::NoSpecialChar], "{other}");
+    }
+    for special in SPECIAL_CHARACTERS.chars() {
+        assert_eq!(faults(&policy, &format!("vexed{special}quilt")), [], "{special}");
+    }
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn settings_are_changed_while_the_server_runs() {
     let key = server.announced("secret key").to_owned();
     let get = |path: &str| home.json(&["settings", "get", "--json", path]).0;
     assert_eq!(get("lockout"), json!({"enabled": true, "max_attempts": 100, "duration_minutes": 60}));
-    let body = r#"{"username":"ab","skip_password_requirement":true}"#;
+    let body = r#"{"username":"ada_lo","skip_password_requirement":true}"#;
     let create = || {
         let mut stream = server.connect();
         let head = format!(
@@ -187,11 +187,12 @@ fn settings_are_changed_while_the_server_runs() {
         stream.write_all(head.as_bytes()).unwrap();
         status(&rest(&mut stream))
     };
-    assert_eq!(create(), 422, "usernames have four characters by default");
+    assert!(home.run(&["settings", "set", "username.min_length=8"]).status.success());
+    assert_eq!(create(), 422, "six characters are too few");
     let set = home.run(&[
         "settings",
         "set",
-        "username.min_length=2",
+        "username.min_length=6",
         "display.application_name=My app",
         "lockout={\"enabled\":false}",
     ]);
@@ -201,15 +202,15 @@ fn settings_are_changed_while_the_server_runs() {
     let expected = [
         "display.application_name  \"My app\"  (default: \"\")",
         "lockout.enabled           false  (default: true)",
-        "username.min_length       2  (default: 4)",
+        "username.min_length       6  (default: 4)",
     ];
     assert_eq!(lines, expected);
     assert_eq!(create(), 200);
     assert_eq!(get("lockout.max_attempts"), 100);
-    assert_eq!(text(&home.run(&["settings", "get", "username.min_length"]).stdout).trim(), "2");
+    assert_eq!(text(&home.run(&["settings", "get", "username.min_length"]).stdout).trim(), "6");
     let several = home.json(&["settings", "get", "--json", "username.min_length", "sign_up.mode"]).0;
-    assert_eq!(several, json!({"username": {"min_length": 2}, "sign_up": {"mode": "public"}}));
-    let again = home.run(&["settings", "set", "username.min_length=2"]);
+    assert_eq!(several, json!({"username": {"min_length": 6}, "sign_up": {"mode": "public"}}));
+    let again = home.run(&["settings", "set", "username.min_length=6"]);
     assert!(again.status.success() && text(&again.stderr).contains("nothing was changed"));
 
     let reset = home.run(&["settings", "reset", "lockout", "username.min_length"]);
@@ -217,7 +218,6 @@ fn settings_are_changed_while_the_server_runs() {
     let shown = text(&reset.stdout);
     assert_eq!(shown.lines().collect::<Vec<_>>(), ["lockout.enabled      true", "username.min_length  4"]);
     assert_eq!(get("display.application_name"), "My app", "the rest stays");
-    assert_eq!(create(), 422);
     for wrong in [&["settings", "reset", "lockouts"][..], &["settings", "reset"]] {
         assert_eq!(home.run(wrong).status.code(), Some(2), "{wrong:?}");
     }
@@ -229,9 +229,9 @@ fn settings_are_changed_while_the_server_runs() {
     let mut piped = home.command(&["settings", "set", "--file", "-"]);
     piped.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = piped.spawn().unwrap();
-    child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 3}}"#).unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 5}}"#).unwrap();
     assert!(child.wait().unwrap().success());
-    assert_eq!(get("username"), json!({"min_length": 3, "max_length": 64}));
+    assert_eq!(get("username"), json!({"min_length": 5, "max_length": 64}));
 
     // What signs must be hard to guess.
     let weak = home.run(&["settings", "set", "messages.sms.webhook.secret=word"]);

@@ -66,7 +66,7 @@ async fn enable(cx: Cx, visitor: Visitor, Form(input): Form<EnabledSetting>) -> 
     let instance = site.instance.clone();
     let written = cx.write(move |tx| Box::pin(async move { turned_on(tx, &instance, &changes).await }));
     let settings = written.await?;
-    let roles = given_roles(&cx, &site.instance, &settings).await?;
+    let roles = given_roles(&cx, &site.instance).await?;
     cx.reply_unversioned(&view::environment(source(site, &settings, &roles)))
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use latchkey_kernel::settings::{Settings, SignUpMode};
+use latchkey_kernel::settings::{Settings, SignUpMode, edit};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
@@ -34,6 +34,107 @@ async fn environment_is_as_published() {
         assert_eq!(complaints(&published, "Client.Environment", &seen), [""; 0]);
         let portal = browser.get("/v1/account_portal").await.ok();
         assert_eq!(complaints(&published, "Client.AccountPortal", &portal), [""; 0]);
+    }
+}
+
+/// Where the settings are that the environment calls otherwise. A name stands for everything below it.
+const CALLED_OTHERWISE: [(&str, &str); 37] = [
+    ("auth_config.email_address_verification_strategies", "attributes.email_address.verifications"),
+    ("auth_config.first_factors", "attributes.email_address.first_factors"),
+    ("auth_config.identification_requirements", "attributes.email_address.required_at_sign_up"),
+    ("auth_config.identification_strategies", "attributes.email_address.used_for_first_factor"),
+    ("auth_config.reverification", "session.reverification"),
+    ("auth_config.second_factors", "attributes.phone_number.second_factors"),
+    ("auth_config.single_session_mode", "session.single_session"),
+    ("auth_config.test_mode", "test_mode"),
+    ("auth_config", "attributes"),
+    ("display_config.favicon_url", "display.favicon_image_url"),
+    ("display_config.logo_url", "display.logo_image_url"),
+    ("display_config.preferred_sign_in_strategy", "sign_in.preferred_strategy"),
+    ("display_config", "display"),
+    ("organization_settings.actions.admin_delete", "organizations.admin_delete"),
+    ("organization_settings.domains.enabled", "organizations.domains"),
+    ("organization_settings.domains.enrollment_modes", "organizations.domain_enrollment_modes"),
+    ("organization_settings.force_organization_selection", "organizations.force_selection"),
+    ("organization_settings.organization_creation_defaults.enabled", "organizations.creation_defaults"),
+    ("organization_settings.slug.disabled", "organizations.slugs"),
+    ("organization_settings", "organizations"),
+    (
+        "user_settings.attack_protection.email_link.require_same_client",
+        "attack_protection.email_link_require_same_client",
+    ),
+    (
+        "user_settings.attack_protection.enumeration_protection.enabled",
+        "attack_protection.enumeration_protection",
+    ),
+    ("user_settings.attack_protection.pii.enabled", "attack_protection.pii"),
+    ("user_settings.attack_protection.user_lockout.duration_in_minutes", "lockout.duration_minutes"),
+    ("user_settings.attack_protection.user_lockout", "lockout"),
+    ("user_settings.password_settings.disable_hibp", "password.allow_breached"),
+    ("user_settings.password_settings.show_zxcvbn", "password.min_zxcvbn_strength"),
+    ("user_settings.password_settings", "password"),
+    ("user_settings.restrictions", "restrictions"),
+    ("user_settings.sign_in.second_factor.enabled", "attributes.authenticator_app.used_for_second_factor"),
+    ("user_settings.sign_in.second_factor.required", "sign_in.second_factor_required"),
+    ("user_settings.sign_up.allowlist_only", "restrictions.allowlist"),
+    ("user_settings.sign_up.legal_consent_enabled", "legal_consent_required"),
+    ("user_settings.sign_up.mfa.required", "sign_up.mfa_required"),
+    ("user_settings.sign_up", "sign_up"),
+    ("user_settings.username_settings", "username"),
+    ("user_settings", ""),
+];
+
+/// What cannot be set: names of things, what follows from something else, and what operations of the Backend API change
+/// or refuse to.
+const NO_SETTINGS: [&str; 14] = [
+    "auth_config.claimed_at",
+    "auth_config.cookieless_dev",
+    "auth_config.id",
+    "auth_config.object",
+    "auth_config.url_based_session_syncing",
+    "display_config.branded",
+    "display_config.clerk_js_version",
+    "display_config.favicon_image",
+    "display_config.id",
+    "display_config.instance_environment_type",
+    "display_config.logo_image",
+    "display_config.object",
+    "organization_settings.creator_role",
+    "organization_settings.domains.default_role",
+];
+
+#[tokio::test]
+async fn every_name_in_the_environment_is_a_setting_or_refused_with_a_word() {
+    let t = TestServer::start().await;
+    let seen = t.browser().get("/v1/environment").await.ok();
+    let usual = Settings::default();
+    for path in leaves("", &seen) {
+        if NO_SETTINGS.contains(&&*path) || path.starts_with("user_settings.attributes.ticket.") {
+            continue;
+        }
+        let refused = edit::changed(&usual, &[(path.clone(), json!(true))]).unwrap_err();
+        let below = |name: &str| path.strip_prefix(name).map(|rest| rest.trim_start_matches('.').to_owned());
+        let place = CALLED_OTHERWISE.iter().find_map(|(name, setting)| Some((setting, below(name)?)));
+        let setting = place.map(|(group, rest)| match (group.is_empty(), rest.is_empty()) {
+            (false, false) => format!("{group}.{}", rest.trim_end_matches(".enabled")),
+            (true, _) => rest,
+            (_, true) => (*group).to_owned(),
+        });
+        let is_setting = setting.is_some_and(|setting| !edit::below(&usual, &setting).unwrap().is_empty());
+        assert!(is_setting || refused[0].text.starts_with("Latchkey does not have"), "{path}: {refused:?}");
+    }
+}
+
+fn leaves(path: &str, value: &Value) -> Vec<String> {
+    match value {
+        Value::Object(fields) if !fields.is_empty() => {
+            let inner = |(name, value): (&String, &Value)| match path {
+                "" => leaves(name, value),
+                _ => leaves(&format!("{path}.{name}"), value),
+            };
+            fields.iter().flat_map(inner).collect()
+        }
+        _ => vec![path.to_owned()],
     }
 }
 

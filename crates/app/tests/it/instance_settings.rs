@@ -2,7 +2,8 @@
 //! same effects.
 
 use latchkey_kernel::environment::Environment::Production;
-use latchkey_kernel::settings::Settings;
+use latchkey_kernel::instances::change;
+use latchkey_kernel::settings::{Settings, SettingsFault};
 use latchkey_testkit::{Answer, Tenant, TestServer};
 use serde_json::{Value, json};
 
@@ -218,6 +219,65 @@ async fn the_roles_of_creators_and_of_people_who_join_are_given_by_id() {
         "form_param_value_invalid",
         "domains_default_role_id",
     );
+}
+
+#[tokio::test]
+async fn the_environment_names_the_roles_also_while_organizations_are_off() {
+    let t = TestServer::start().await;
+    let roles = t.get("/v1/organization_roles").await.ok();
+    let admin = roles["data"].as_array().unwrap().iter().find(|role| role["key"] == "org:admin").unwrap();
+    let body = json!({"domains_default_role_id": admin["id"], "enabled": false});
+    let settings = organization_settings(&t, body).await.ok();
+    assert_eq!(
+        (&settings["enabled"], &settings["domains_default_role"]),
+        (&json!(false), &json!("org:admin"))
+    );
+    let seen = environment(&t, &t.tenant).await["organization_settings"].take();
+    assert_eq!(seen["domains"]["default_role"], settings["domains_default_role"]);
+    assert_eq!(seen["creator_role"], settings["creator_role"]);
+    assert_eq!(seen["domains"]["enrollment_modes"], settings["domains_enrollment_modes"]);
+}
+
+async fn set(t: &TestServer, tenant: &Tenant, changes: Value) -> Result<(), Vec<String>> {
+    let id = tenant.id.clone();
+    let changes = vec![(String::new(), changes)];
+    let outcome = t.db().write(move |tx| Box::pin(async move { change::settings(tx, &id, &changes).await }));
+    let said = |faults: Vec<SettingsFault>| faults.into_iter().map(|fault| fault.path).collect();
+    outcome.await.unwrap().map(|_| ()).map_err(said)
+}
+
+#[tokio::test]
+async fn what_has_no_effect_on_a_kind_of_instance_is_refused_there() {
+    let t = TestServer::start().await;
+    for (path, changes) in [
+        ("development.any_origin", json!({"development": {"any_origin": true}})),
+        ("display.show_devmode_warning", json!({"display": {"show_devmode_warning": false}})),
+        ("messages.email.transport", json!({"messages": {"email": {"transport": "log"}}})),
+    ] {
+        assert_eq!(set(&t, &t.other, changes.clone()).await, Err(vec![path.to_owned()]));
+        assert_eq!(set(&t, &t.tenant, changes).await, Ok(()));
+    }
+    let private = json!({"events": {"allow_private_targets": true}});
+    assert_eq!(set(&t, &t.other, private.clone()).await, Ok(()));
+    let expected = Err(vec!["events.allow_private_targets".to_owned()]);
+    assert_eq!(set(&t, &t.tenant, private).await, expected);
+}
+
+#[tokio::test]
+async fn what_an_older_version_took_keeps_no_other_change_out() {
+    let t = TestServer::start().await;
+    let mut settings = Settings::default();
+    settings.password.max_length = 200;
+    settings.events.allow_private_targets = true;
+    settings.attributes.passkey.used_for_first_factor = true;
+    t.set_settings(settings).await;
+    let seen = changed(&t, json!({"support_email": "help@example.com"})).await;
+    assert_eq!(seen["display_config"]["support_email"], "help@example.com");
+    assert_eq!(seen["user_settings"]["password_settings"]["max_length"], 200);
+    let again = set(&t, &t.tenant, json!({"password": {"max_length": 100}})).await;
+    assert_eq!(again, Err(vec!["password.max_length".to_owned()]));
+    let usual = json!({"password": {"max_length": 72}, "events": {"allow_private_targets": false}});
+    assert_eq!(set(&t, &t.tenant, usual).await, Ok(()));
 }
 
 #[tokio::test]

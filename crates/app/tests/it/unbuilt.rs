@@ -192,6 +192,10 @@ async fn each_api_knows_only_its_own_unbuilt_operations() {
     t.browser().get("/v1/machines").await.is_error(404, "route_not_found");
     t.browser().get("/v1/me/passkeys/x").await.is_error(404, "latchkey_not_implemented");
     t.get("/v1/me/passkeys/x").await.is_error(404, "route_not_found");
+    // The published path has no version, and clerk-js asks there.
+    let mut browser = t.browser();
+    browser.post("/api_keys", json!({"name": "x"})).await.is_error(404, "latchkey_not_implemented");
+    browser.post("/v1/api_keys", json!({"name": "x"})).await.is_error(404, "route_not_found");
     for path in ["/v1/machines/", "/v1/machines/a/b/c", "/machines", "/v2/machines"] {
         t.get(path).await.is_error(404, "route_not_found");
     }

@@ -69,10 +69,6 @@ pub fn problems(instance: &Instance, frontend_api: &str, settings: &Settings) ->
     let is_production = instance.environment == Environment::Production;
     let say = |text: String| SettingsFault { path: "satellites".to_owned(), text };
     let mut faults = Vec::new();
-    if settings.proxy_url.is_some() && !is_production {
-        let text = "Only production instances have one: pages of a development instance ask its own host.";
-        faults.push(SettingsFault { path: "proxy_url".to_owned(), text: text.to_owned() });
-    }
     let mut known = vec![ids::primary(&instance.id)];
     for satellite in &settings.satellites {
         let name = &satellite.name;
@@ -167,10 +163,6 @@ mod tests {
         assert_eq!(problems(&production, &settings("shop.example.org:8443")).len(), 1);
         assert_eq!(problems(&development, &settings("shop.example.org:8443")), []);
         assert_eq!(problems(&development, &settings("example.com")).len(), 1);
-        let proxied =
-            Settings { proxy_url: Some("https://example.com/__clerk".into()), ..Settings::default() };
-        assert_eq!(problems(&production, &proxied), []);
-        assert_eq!(problems(&development, &proxied).len(), 1);
         let mut twice = settings("shop.example.org");
         twice.satellites[0].id = Some(ids::primary(&production.id));
         assert_eq!(problems(&production, &twice).len(), 1);

@@ -42,7 +42,9 @@ pub async fn with_host(
     if host.is_some() || satellite_hosts(&after.satellites) != satellite_hosts(&before.settings.satellites) {
         hosts::lock_hosts(tx).await?;
     }
-    let faults = domain_faults(tx, &before, host, &after).await?;
+    let mut faults = domain_faults(tx, &before, host, &after).await?;
+    let environment = before.environment;
+    faults.extend(edit::new_faults(&before.settings, &after, |it| it.problems_on(environment)));
     if !faults.is_empty() {
         return Ok(Err(faults));
     }

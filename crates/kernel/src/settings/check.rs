@@ -4,6 +4,7 @@ use std::fmt::Display as Shown;
 use std::ops::RangeInclusive;
 
 use latchkey_base::text;
+use latchkey_passwords::SPECIAL_CHARACTERS;
 use latchkey_web::depth::depth;
 
 use super::{Attribute, Settings, satellites, unbuilt};
@@ -72,7 +73,8 @@ impl Settings {
     }
 
     fn check_attributes(&self, faults: &mut Faults) {
-        for (name, attribute) in self.attributes.all() {
+        let built = self.attributes.all().into_iter().filter(|(name, _)| !unbuilt::is_attribute(name));
+        for (name, attribute) in built {
             let mut say = |field: &str, text: String| faults.add(format!("attributes.{name}.{field}"), text);
             if attribute.required && !attribute.enabled {
                 say("required", format!("{name} cannot be required while it is not enabled."));
@@ -103,18 +105,6 @@ impl Settings {
                 );
             }
         }
-        for (path, attribute, text) in [
-            ("attributes.passkey.enabled", &self.attributes.passkey, "Passkeys are not supported yet."),
-            (
-                "attributes.web3_wallet.enabled",
-                &self.attributes.web3_wallet,
-                "Wallets are not supported yet.",
-            ),
-        ] {
-            if attribute.enabled {
-                faults.add(path, text);
-            }
-        }
     }
 
     /// Somebody must be able to get in, and to have what everybody must have.
@@ -136,12 +126,12 @@ impl Settings {
             );
         }
         let proves = attributes.password.enabled
-            || contacts.iter().any(|contact| contact.enabled && !contact.first_factors.is_empty());
+            || contacts.iter().any(|contact| contact.is_first_factor() && !contact.first_factors.is_empty());
         if !proves {
             faults.add(
                 "attributes",
                 "Nobody can prove who they are: enable password, or give email_address or phone_number \
-                 first_factors.",
+                 first_factors, with used_for_first_factor.",
             );
         }
         if attributes.backup_code.is_second_factor() && !attributes.has_second_factor() {
@@ -168,15 +158,15 @@ impl Settings {
     fn check_lengths(&self, faults: &mut Faults) {
         let password = &self.password;
         faults.range("password.min_length", password.min_length, 8..=72);
-        faults.range("password.max_length", password.max_length, 8..=256);
+        faults.range("password.max_length", password.max_length, 8..=72);
         faults.order("password", password.min_length, password.max_length);
         faults.range("password.min_zxcvbn_strength", password.min_zxcvbn_strength, 0..=4);
-        if password.allowed_special_characters.chars().any(char::is_alphanumeric) {
-            faults.add("password.allowed_special_characters", "Letters and digits are not special.");
+        if let Some(text) = wrong_special_characters(&password.allowed_special_characters) {
+            faults.add("password.allowed_special_characters", text);
         }
         let username = &self.username;
-        faults.range("username.min_length", username.min_length, 1..=64);
-        faults.range("username.max_length", username.max_length, 1..=256);
+        faults.range("username.min_length", username.min_length, 4..=64);
+        faults.range("username.max_length", username.max_length, 4..=64);
         faults.order("username", username.min_length, username.max_length);
         if let Some(limit) = self.actions.create_organizations_limit {
             faults.range("actions.create_organizations_limit", limit, 0..=1_000_000);
@@ -244,6 +234,24 @@ impl Settings {
             }
         }
     }
+}
+
+/// What is wrong with a list of special characters. Browser scripts put it between the brackets of a regular expression,
+/// with no more than one bracket of each kind escaped; what would mean something else there, or nothing, is refused.
+fn wrong_special_characters(list: &str) -> Option<&'static str> {
+    if list == SPECIAL_CHARACTERS {
+        return None;
+    }
+    let has_twice = list.char_indices().any(|(at, c)| list[..at].contains(c));
+    let is_range = list.trim_matches('-').contains('-');
+    let rules = [
+        (list.chars().any(char::is_alphanumeric), "Letters and digits are not special."),
+        (has_twice, "A character stands there twice."),
+        (list.contains('\\'), "Browser scripts misread a backslash: leave it out."),
+        (list.starts_with('^'), "Browser scripts misread ^ at the beginning: put it elsewhere."),
+        (is_range, "Browser scripts misread - between others: put it at the end."),
+    ];
+    rules.into_iter().find_map(|(is_wrong, text)| is_wrong.then_some(text))
 }
 
 fn session_claims(settings: &Settings) -> impl Iterator<Item = &str> {
@@ -381,6 +389,12 @@ mod tests {
             settings.attributes.phone_number.first_factors.clear();
         });
         assert_eq!(unproven, ["attributes"]);
+        let by_name_alone = paths(|settings| {
+            settings.attributes.password = Attribute::default();
+            settings.attributes.email_address.used_for_first_factor = false;
+            settings.attributes.phone_number.used_for_first_factor = false;
+        });
+        assert_eq!(by_name_alone, ["attributes"]);
         let by_link = paths(|settings| {
             settings.attributes.password = Attribute::default();
             settings.attributes.email_address.first_factors = vec![Strategy::EmailLink];
@@ -413,17 +427,15 @@ mod tests {
             settings.attributes.username.verify_at_sign_up = true;
             settings.attributes.authenticator_app.required = true;
             settings.attributes.last_name.used_for_first_factor = true;
-            settings.attributes.passkey = Attribute { required: true, ..Attribute::default() };
-            settings.attributes.web3_wallet.enabled = true;
+            settings.attributes.first_name = Attribute { required: true, ..Attribute::default() };
         });
         let expected = [
             "attributes.email_address.first_factors",
             "attributes.email_address.second_factors",
             "attributes.username.verifications",
+            "attributes.first_name.required",
             "attributes.last_name.used_for_first_factor",
-            "attributes.passkey.required",
             "attributes.authenticator_app.required",
-            "attributes.web3_wallet.enabled",
         ];
         assert_eq!(wrong, expected);
     }
@@ -466,9 +478,20 @@ mod tests {
     }
 
     #[test]
+    fn special_characters_are_what_browser_scripts_take_them_for() {
+        for good in ["", SPECIAL_CHARACTERS, "!", "-!", "!-", "!^", "[]", "§€ "] {
+            assert_eq!(wrong_special_characters(good), None, "{good}");
+        }
+        for bad in ["!a", "!1", "!!", "]]", "!\\", "^!", "!-~", "#-!"] {
+            assert!(wrong_special_characters(bad).is_some(), "{bad}");
+        }
+    }
+
+    #[test]
     fn numbers_and_texts_have_bounds() {
         let wrong = paths(|settings| {
             settings.password.min_length = 7;
+            settings.password.max_length = 73;
             settings.username.min_length = 60;
             settings.username.max_length = 50;
             settings.session.lifetime_seconds = 300;
@@ -483,6 +506,7 @@ mod tests {
         });
         let expected = [
             "password.min_length",
+            "password.max_length",
             "username.min_length",
             "session.inactivity_timeout_seconds",
             "session.token_lifetime_seconds",

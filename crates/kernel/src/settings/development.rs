@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What a development instance allows although it is off by default. Production instances do not look at it.
+/// What a development instance allows although it is off by default. Production instances refuse it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct DevelopmentSettings {

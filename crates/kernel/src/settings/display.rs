@@ -35,15 +35,19 @@ pub struct Display {
     pub sign_up_url: Option<String>,
     /// A page to see one's account at, instead of the hosted one.
     pub user_profile_url: Option<String>,
+    /// A page to see the organization at that one works for, instead of the hosted one.
+    pub organization_profile_url: Option<String>,
+    /// A page to create an organization at, instead of the hosted one.
+    pub create_organization_url: Option<String>,
     /// A page with the waitlist, instead of the hosted one.
     pub waitlist_url: Option<String>,
-    /// Where one gets to after signing in.
+    /// Where one gets to after signing in on the hosted page without having come for something; otherwise `home_url`.
     pub after_sign_in_url: Option<String>,
-    /// Where one gets to after signing up.
+    /// Where one gets to after signing up on the hosted page without having come for something; otherwise `home_url`.
     pub after_sign_up_url: Option<String>,
     /// Where one gets to after signing out of one of several sessions.
     pub after_sign_out_one_url: Option<String>,
-    /// Where one gets to after signing out of all sessions.
+    /// Where one gets to after signing out of all sessions on the hosted pages; otherwise `sign_in_url`.
     pub after_sign_out_all_url: Option<String>,
     /// Where one gets to after changing to another session.
     pub after_switch_session_url: Option<String>,
@@ -72,6 +76,8 @@ impl Default for Display {
             sign_in_url: None,
             sign_up_url: None,
             user_profile_url: None,
+            organization_profile_url: None,
+            create_organization_url: None,
             waitlist_url: None,
             after_sign_in_url: None,
             after_sign_up_url: None,
@@ -96,7 +102,7 @@ impl Display {
     }
 
     /// All addresses that may be set, with their names.
-    pub fn urls(&self) -> [(&'static str, Option<&str>); 19] {
+    pub fn urls(&self) -> [(&'static str, Option<&str>); 21] {
         [
             ("help_url", self.help_url.as_deref()),
             ("terms_url", self.terms_url.as_deref()),
@@ -108,6 +114,8 @@ impl Display {
             ("sign_in_url", self.sign_in_url.as_deref()),
             ("sign_up_url", self.sign_up_url.as_deref()),
             ("user_profile_url", self.user_profile_url.as_deref()),
+            ("organization_profile_url", self.organization_profile_url.as_deref()),
+            ("create_organization_url", self.create_organization_url.as_deref()),
             ("waitlist_url", self.waitlist_url.as_deref()),
             ("after_sign_in_url", self.after_sign_in_url.as_deref()),
             ("after_sign_up_url", self.after_sign_up_url.as_deref()),

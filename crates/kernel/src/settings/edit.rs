@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
 use super::secrets::SHOWN;
 use super::wording::in_our_words;
-use super::{SealedSetting, Settings, SettingsFault};
+use super::{SealedSetting, Settings, SettingsFault, unbuilt};
 use crate::signing_secrets;
 
 /// Objects whose keys are the application's own: read and written whole.
@@ -106,15 +106,40 @@ pub fn changed(settings: &Settings, changes: &[(String, Value)]) -> Result<Setti
                 Ok(_) => next = candidate,
                 Err(error) => faults.push(fault(&path, &error)),
             },
-            None => faults.push(SettingsFault { path, text: "There is no setting of this name.".to_owned() }),
+            None => {
+                let unknown = || "There is no setting of this name.".to_owned();
+                let text = unbuilt::reason(&path).unwrap_or_else(unknown);
+                faults.push(SettingsFault { path, text });
+            }
         }
     }
     let parsed: Settings = serde_json::from_value(next).map_err(|error| vec![fault("", &error)])?;
-    faults.extend(parsed.problems());
+    faults.extend(new_faults(settings, &parsed, Settings::problems));
     match faults.is_empty() {
         true => Ok(parsed),
         false => Err(faults),
     }
+}
+
+/// What is wrong after a change and was not before, or is about what changes. A document that an older version took, and
+/// this one would not, can still be changed in everything else.
+pub fn new_faults(
+    before: &Settings,
+    after: &Settings,
+    problems: impl Fn(&Settings) -> Vec<SettingsFault>,
+) -> Vec<SettingsFault> {
+    let mut faults = problems(after);
+    if !faults.is_empty() {
+        let (known, changed) = (problems(before), differences(before, after).unwrap_or_default());
+        let is_about = |fault: &SettingsFault, path: &str| {
+            let parts = |path: &str| format!("{path}.");
+            let (fault, changed) = (parts(&fault.path), parts(path));
+            fault.starts_with(&changed) || changed.starts_with(&fault)
+        };
+        faults
+            .retain(|fault| !known.contains(fault) || changed.iter().any(|(path, _)| is_about(fault, path)));
+    }
+    faults
 }
 
 fn document(settings: &Settings) -> Result<Value> {
@@ -202,6 +227,19 @@ mod tests {
             "password.min_length",
         ];
         assert_eq!(paths, expected);
+    }
+
+    #[test]
+    fn what_an_older_version_took_stays_until_it_is_changed() {
+        let mut old = Settings::default();
+        old.password.max_length = 200;
+        let set = |path: &str, value: Value| changed(&old, &[(path.to_owned(), value)]);
+        assert_eq!(set("lockout.max_attempts", json!(5)).unwrap().password.max_length, 200);
+        let faults = set("password.max_length", json!(100)).unwrap_err();
+        assert_eq!((faults.len(), &*faults[0].path), (1, "password.max_length"));
+        assert_eq!(set("password.max_length", json!(72)).unwrap(), Settings::default());
+        let whole = super::changed(&old, &flat(&old).unwrap());
+        assert_eq!(whole.unwrap(), old, "what is shown can be written");
     }
 
     #[test]

@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct PasswordSettings {
-    /// Fewest characters of a password, 8 to 72.
+    /// Fewest characters of a password, 8 to 72: the browser scripts know no others.
     pub min_length: usize,
-    /// Most characters of a password, 8 to 256.
+    /// Most characters of a password, 8 to 72: the browser scripts know no others.
     pub max_length: usize,
     /// An upper-case letter is required.
     pub require_uppercase: bool,
@@ -20,7 +20,8 @@ pub struct PasswordSettings {
     pub require_numbers: bool,
     /// A special character is required.
     pub require_special_char: bool,
-    /// Which characters count as special; empty means all that are neither letter nor digit.
+    /// Which characters count as special, each written once; empty means the punctuation of ASCII without the backslash.
+    /// A backslash, `^` at the beginning and `-` between others are refused: the browser scripts misread them.
     pub allowed_special_characters: String,
     /// Least strength, 0 to 4; 0 asks for none.
     pub min_zxcvbn_strength: u8,
@@ -65,9 +66,9 @@ impl PasswordSettings {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct UsernameSettings {
-    /// Fewest characters of a username, 1 to 64.
+    /// Fewest characters of a username, 4 to 64: the browser scripts know no others.
     pub min_length: usize,
-    /// Most characters of a username, 1 to 256.
+    /// Most characters of a username, 4 to 64: the browser scripts know no others.
     pub max_length: usize,
 }
 

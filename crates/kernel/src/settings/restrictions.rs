@@ -18,8 +18,8 @@ pub struct Restrictions {
     pub blocklist: bool,
     /// The two lists count for signing up, and not for people who have an account and sign in.
     pub allowlist_blocklist_disabled_on_sign_in: bool,
-    /// No addresses such as `ada+1@example.com`, which let one person have many accounts, and no address of Gmail that
-    /// differs only by dots from one that has an account.
+    /// No addresses such as `ada+1@example.com`, which let one person have many accounts, and no address of Gmail with
+    /// dots if the same address without dots has an account.
     pub block_email_subaddresses: bool,
     /// No addresses of providers whose mailboxes are thrown away after use.
     pub block_disposable_email_domains: bool,

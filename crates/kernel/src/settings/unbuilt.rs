@@ -1,16 +1,76 @@
 //! Settings whose effect needs something that the server does not have yet. They are refused, so that nobody relies on
-//! what does nothing; whoever builds it takes the line out here.
+//! what does nothing; whoever builds it takes the line out here. Names that browsers are shown and that are no settings
+//! are refused with the reason.
 
-use super::Settings;
+use serde_json::json;
+
 use super::check::Faults;
+use super::{Attribute, Settings};
+
+/// Attributes that nobody can use yet, so that nothing about them can be set.
+const ATTRIBUTES: [(&str, &str); 2] =
+    [("passkey", "Passkeys are not supported yet."), ("web3_wallet", "Wallets are not supported yet.")];
 
 /// Attributes that people change by themselves one by one, so that it can be forbidden.
 const CHANGEABLE: [&str; 5] = ["email_address", "phone_number", "username", "first_name", "last_name"];
 /// What people get after they have signed up, never before.
 const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
+/// Parts of names that browsers are shown for what Latchkey does not have. Each stands for everything below it, and for
+/// the names that begin with it and `_`.
+const MISSING: [(&str, &str); 27] = [
+    ("allow_extended_special_characters", "usernames with more than letters, digits, _ and -"),
+    ("allow_numeric_usernames", "usernames of digits alone"),
+    ("api_keys_settings", "API keys"),
+    ("billing", "billing"),
+    ("captcha", "captchas"),
+    ("channels", "other ways to phones than text messages"),
+    ("client_debug_mode", "a debug mode of browsers"),
+    ("commerce_settings", "billing"),
+    ("custom_action_required", "steps of your own at sign-up"),
+    ("disable_password_reverification", "reverification that is off for passwords alone"),
+    ("enforce_hibp_on_sign_in", "a search for leaked passwords at sign-in"),
+    ("enhanced_email_deliverability", "a mail service of its own"),
+    ("enterprise_sso", "enterprise connections"),
+    ("experimental_force_oauth_first", "social connections"),
+    ("fraud_settings", "attestation of devices"),
+    ("google_one_tap_client_id", "social connections"),
+    ("maintenance_mode", "a maintenance mode"),
+    ("native_settings", "settings for native apps, which it always serves"),
+    ("oauth_consent_url", "OAuth applications"),
+    ("partitioned_cookies", "partitioned cookies"),
+    ("passkey_settings", "passkeys"),
+    ("preferred_channels", "other ways to phones than text messages"),
+    ("protect_config", "rules against abuse"),
+    ("saml", "enterprise connections"),
+    ("session_minter", "a second way to make session tokens"),
+    ("social", "social connections"),
+    ("theme", "colours of your own for pages"),
+];
+
+/// Why there is no setting of a name, where browsers are shown one.
+pub(super) fn reason(path: &str) -> Option<String> {
+    let is_in = |name: &str| {
+        path.split('.')
+            .any(|part| part.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_')))
+    };
+    let missing = MISSING.iter().find(|(name, _)| is_in(name));
+    missing.map(|(_, what)| format!("Latchkey does not have {what} yet."))
+}
+
+/// Whether it is an attribute that nobody can use yet.
+pub(super) fn is_attribute(name: &str) -> bool {
+    ATTRIBUTES.iter().any(|(unbuilt, _)| *unbuilt == name)
+}
+
 pub(super) fn check(settings: &Settings, faults: &mut Faults) {
     for (name, attribute) in settings.attributes.all() {
+        if let Some((_, text)) = ATTRIBUTES.iter().find(|(unbuilt, _)| *unbuilt == name) {
+            for field in differing(attribute) {
+                faults.add(format!("attributes.{name}.{field}"), *text);
+            }
+            continue;
+        }
         if attribute.immutable && !CHANGEABLE.contains(&name) {
             let text = format!("It has no effect on {name}; it can be set for {}.", CHANGEABLE.join(", "));
             faults.add(format!("attributes.{name}.immutable"), text);
@@ -24,6 +84,13 @@ pub(super) fn check(settings: &Settings, faults: &mut Faults) {
     }
 }
 
+/// The fields of an attribute that are not as by default.
+fn differing(attribute: &Attribute) -> Vec<String> {
+    let (given, usual) = (json!(attribute), json!(Attribute::default()));
+    let fields = given.as_object().into_iter().flatten();
+    fields.filter(|(name, value)| usual[name.as_str()] != **value).map(|(name, _)| name.clone()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -35,7 +102,11 @@ mod tests {
     fn what_would_have_no_effect_is_refused_and_says_so() {
         for (path, value, word) in [
             ("attributes.passkey.enabled", json!(true), "not supported yet"),
+            ("attributes.passkey.used_for_first_factor", json!(true), "not supported yet"),
+            ("attributes.passkey.verify_at_sign_up", json!(true), "not supported yet"),
             ("attributes.web3_wallet.enabled", json!(true), "not supported yet"),
+            ("attributes.web3_wallet.used_for_second_factor", json!(true), "not supported yet"),
+            ("attributes.web3_wallet.verifications", json!(["email_code"]), "not supported yet"),
             ("attributes.password.immutable", json!(true), "no effect"),
             ("attributes.backup_code.required_at_sign_up", json!(true), "before they sign up"),
         ] {
@@ -45,5 +116,24 @@ mod tests {
             assert!(said, "{path}: {faults:?}");
         }
         assert_eq!(Settings::default().problems(), []);
+    }
+
+    #[test]
+    fn names_that_browsers_are_shown_are_refused_with_the_reason() {
+        let said = |path: &str, value: Value| {
+            let faults = edit::changed(&Settings::default(), &[(path.to_owned(), value)]).unwrap_err();
+            faults[0].text.clone()
+        };
+        for (path, text) in [
+            ("username.allow_numeric_usernames", "Latchkey does not have usernames of digits alone yet."),
+            ("sign_up.captcha_enabled", "Latchkey does not have captchas yet."),
+            ("user_settings.social.oauth_google.enabled", "Latchkey does not have social connections yet."),
+            ("usernames", "There is no setting of this name."),
+            ("socials", "There is no setting of this name."),
+        ] {
+            assert_eq!(said(path, json!(true)), text, "{path}");
+        }
+        let nested = json!({"oauth_google": {"enabled": true}});
+        assert_eq!(said("social", nested), "Latchkey does not have social connections yet.");
     }
 }

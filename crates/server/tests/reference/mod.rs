@@ -68,4 +68,7 @@ fn a_setting_that_needs_what_is_not_built_is_refused_and_changes_nothing() {
     assert!(refused.status.code() == Some(2) && said.contains("not supported yet"), "{said}");
     assert_eq!(home.json(&["settings", "get", "--json", "attributes.passkey.enabled"]).0, json!(false));
     assert_eq!(home.json(&["settings", "get", "--json", "session.lifetime_seconds"]).0, json!(604_800));
+    let social = home.run(&["settings", "set", "social.oauth_google.enabled=true"]);
+    let said = text(&social.stderr);
+    assert!(said.contains("Latchkey does not have social connections yet."), "{said}");
 }

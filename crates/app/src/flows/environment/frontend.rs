@@ -36,7 +36,7 @@ pub fn routes(api: &mut Api<AppState>) {
 }
 
 async fn get(cx: Cx, At(site): At) -> Result<Response, Failure> {
-    let roles = given_roles(&cx, &site.instance, &site.settings).await?;
+    let roles = given_roles(&cx, &site.instance).await?;
     cx.reply_unversioned(&view::environment(source(&site, &site.settings, &roles)))
 }
 
@@ -49,7 +49,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         return Err(Error::new(Code::OriginMissing).into());
     }
     let site = &*visitor.site;
-    let roles = given_roles(&cx, &site.instance, &site.settings).await?;
+    let roles = given_roles(&cx, &site.instance).await?;
     let mut response = cx.reply_unversioned(&view::environment(source(site, &site.settings, &roles)))?;
     let is_kept = !site.is_apart_from_apps() || visitor.origin.as_deref() == origin(&site.base_url);
     if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native && is_kept {
@@ -64,12 +64,9 @@ async fn account_portal(cx: Cx, At(site): At) -> Result<Response, Failure> {
     cx.reply_unversioned(&view::account_portal(source(&site, &site.settings, &GivenRoles::default())))
 }
 
-/// The roles that new organizations give. Instances without organizations are not asked for theirs.
-pub async fn given_roles(cx: &Cx, instance: &InstanceId, settings: &Settings) -> Result<GivenRoles> {
-    match settings.organizations.enabled {
-        true => Ok(GivenRoles::of(&access::find(&mut cx.app.db.read().await?, instance).await?)),
-        false => Ok(GivenRoles::default()),
-    }
+/// The roles that new organizations give.
+pub async fn given_roles(cx: &Cx, instance: &InstanceId) -> Result<GivenRoles> {
+    Ok(GivenRoles::of(&access::find(&mut cx.app.db.read().await?, instance).await?))
 }
 
 /// What the environment of an instance is derived from.

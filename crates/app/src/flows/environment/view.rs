@@ -10,7 +10,7 @@ mod organizations;
 mod user_settings;
 
 use auth_config::AuthConfigView;
-use display_config::{DisplayConfigView, Pages};
+use display_config::DisplayConfigView;
 use features::{ApiKeysSettingsView, CommerceSettingsView, FraudSettingsView, ProtectConfigView};
 use latchkey_base::kinds::InstanceId;
 use latchkey_kernel::environment::Environment;
@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use user_settings::UserSettingsView;
 
-pub use display_config::CLERK_JS_VERSION;
+pub use display_config::{CLERK_JS_VERSION, Pages};
 pub use organizations::{GivenRoles, enrollment_modes};
 
 /// What the environment is derived from.
@@ -182,6 +182,39 @@ mod tests {
     }
 
     #[test]
+    fn resets_are_shown_wherever_they_are_offered() {
+        let factors = |change| shown(Environment::Development, change)["auth_config"]["first_factors"].take();
+        let without_codes = factors(|settings| {
+            settings.attributes.email_address.first_factors.clear();
+            settings.attributes.phone_number.enabled = false;
+        });
+        assert_eq!(without_codes, json!(["password", "reset_password_email_code", "ticket"]));
+        let by_phone = factors(|settings| settings.attributes.email_address.used_for_first_factor = false);
+        assert_eq!(by_phone, json!(["password", "phone_code", "reset_password_phone_code", "ticket"]));
+    }
+
+    #[test]
+    fn what_organizations_would_have_is_shown_as_off_without_them() {
+        use latchkey_kernel::settings::EnrollmentMode;
+
+        let seen = |change| shown(Environment::Development, change)["organization_settings"].take();
+        let off = seen(|settings| {
+            settings.organizations.creation_defaults = true;
+            settings.organizations.domain_enrollment_modes = vec![EnrollmentMode::AutomaticInvitation];
+        });
+        assert_eq!(off["organization_creation_defaults"]["enabled"], false);
+        assert_eq!(off["domains"]["enrollment_modes"], json!([]));
+        let on = seen(|settings| {
+            settings.organizations.enabled = true;
+            settings.organizations.domains = true;
+            settings.organizations.creation_defaults = true;
+            settings.organizations.domain_enrollment_modes = vec![EnrollmentMode::AutomaticInvitation];
+        });
+        assert_eq!(on["organization_creation_defaults"]["enabled"], true);
+        assert_eq!(on["domains"]["enrollment_modes"], json!(["manual_invitation", "automatic_invitation"]));
+    }
+
+    #[test]
     fn development_shows_that_it_is_and_production_does_not() {
         let development = shown(Environment::Development, |_| ());
         let production = shown(Environment::Production, |_| ());
@@ -199,6 +232,7 @@ mod tests {
             settings.display.sign_in_url = Some("https://app.example.com/in".into());
             settings.display.home_url = Some("https://app.example.com".into());
             settings.display.after_sign_up_url = Some("https://app.example.com/welcome".into());
+            settings.display.create_organization_url = Some("https://app.example.com/found".into());
         });
         let config = &seen["display_config"];
         for (name, url) in [
@@ -208,6 +242,9 @@ mod tests {
             ("after_sign_up_url", "https://app.example.com/welcome"),
             ("after_sign_out_one_url", "https://app.example.com/in/choose"),
             ("after_sign_out_all_url", "https://app.example.com/in"),
+            ("organization_profile_url", "http://localhost:3401/organization"),
+            ("create_organization_url", "https://app.example.com/found"),
+            ("oauth_consent_url", ""),
             ("application_name", "Latchkey"),
         ] {
             assert_eq!(config[name], url, "{name}");

@@ -80,16 +80,32 @@ pub struct Portal {
     pub has_organizations: bool,
     /// Where people sign in.
     pub sign_in_url: String,
+    /// Where people get to after signing in, unless they came for something.
+    pub after_sign_in_url: String,
+    /// Where people get to after signing up, unless they came for something.
+    pub after_sign_up_url: String,
+    /// Where people get to after signing out of one of several sessions.
+    pub after_sign_out_one_url: String,
+    /// Where people get to after signing out.
+    pub after_sign_out_all_url: String,
+    /// Where people get to after creating an organization because they had none; empty if they stay.
+    pub after_create_organization_url: String,
     /// Where people get to after joining the waitlist; empty if they stay.
     pub after_join_waitlist_url: String,
+    /// Where people find help; may be empty.
+    pub help_url: String,
+    /// Where a click on the logo leads, if not to where the application lives; may be empty.
+    pub logo_link_url: String,
+    /// The icon of the application; may be empty.
+    pub favicon_url: String,
     /// Whether the instance is for development: then the page explains what is wrong with a set-up.
     pub is_development: bool,
     /// Where the messages of a development instance are read.
     pub inbox_url: Option<String>,
     /// Origins besides its own to which clerk-js may send people who are done. `*` stands for any text.
     pub redirect_origins: Vec<String>,
-    /// Where the pictures of users are, when that is not the Frontend API itself; may be empty.
-    pub image_origin: String,
+    /// Where pictures are, besides the Frontend API itself and whatever speaks HTTPS.
+    pub image_origins: Vec<String>,
     /// Whether the scripts are served from a directory rather than by redirect to a public CDN.
     pub has_own_scripts: bool,
 }

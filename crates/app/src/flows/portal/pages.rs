@@ -11,6 +11,7 @@ use axum::routing::{MethodRouter, get};
 use latchkey_base::{Result, rng};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::domains::rules as domains;
+use latchkey_kernel::origins::canonical;
 use latchkey_kernel::{AppState, hosts};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
@@ -24,6 +25,8 @@ use crate::door::reply::away;
 use crate::door::site::Site;
 use crate::door::visitor::Visitor;
 use crate::flows::dev_browsers::frontend::introduce;
+use crate::flows::environment::frontend::source;
+use crate::flows::environment::view::{GivenRoles, Pages};
 
 /// What a satellite's backend calls the page to come back to.
 const SATELLITE_ASKS: &str = "__clerk_redirect_url";
@@ -85,25 +88,42 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<
 /// A hosted page as an answer.
 pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     let display = &site.settings.display;
+    let roles = GivenRoles::default();
+    let pages = Pages::of(source(site, &site.settings, &roles));
     let satellites = site.settings.satellites.iter().flat_map(|satellite| domains::origins(&satellite.name));
-    let others: Vec<String> = site.settings.allowed_origins.iter().cloned().chain(satellites).collect();
+    // Hosted pages are gone to without leaving the host, whose cookies the browser has.
+    let here = |url: String| match url.strip_prefix(site.portal_url()) {
+        Some(path) if path.starts_with('/') => path.to_owned(),
+        _ => url,
+    };
+    let (after_sign_in_url, after_sign_up_url) = (here(pages.after_sign_in), here(pages.after_sign_up));
+    // Even where the settings say, clerk-js sends people only if the origin is one of those it is given.
+    let named = [&after_sign_in_url, &after_sign_up_url].into_iter().filter_map(|url| canonical(url));
+    let others: Vec<String> =
+        site.settings.allowed_origins.iter().cloned().chain(satellites).chain(named).collect();
+    let pictures = [&display.logo_image_url, &display.favicon_image_url].into_iter().flatten();
     let portal = Portal {
         publishable_key: site.publishable_key(),
         application_name: display.name().to_owned(),
         home_url: display.home_url.clone().unwrap_or_default(),
         has_organizations: site.settings.organizations.enabled,
-        sign_in_url: display
-            .sign_in_url
-            .clone()
-            .unwrap_or_else(|| format!("{}{}", site.portal_url(), Page::SignIn.path())),
+        sign_in_url: pages.sign_in,
+        after_sign_in_url,
+        after_sign_up_url,
+        after_sign_out_one_url: here(pages.after_sign_out_one),
+        after_sign_out_all_url: here(pages.after_sign_out_all),
+        after_create_organization_url: display.after_create_organization_url.clone().unwrap_or_default(),
         after_join_waitlist_url: display.after_join_waitlist_url.clone().unwrap_or_default(),
+        help_url: display.help_url.clone().unwrap_or_default(),
+        logo_link_url: display.logo_link_url.clone().unwrap_or_default(),
+        favicon_url: display.favicon_image_url.clone().unwrap_or_default(),
         is_development: site.is_development(),
         inbox_url: site.is_development().then(|| format!("{}/dev/inbox", cx.app.api_url)),
         redirect_origins: match site.is_development() {
             true => rules::origins_in_development(&site.base_url, &others),
             false => rules::origins_in_production(&site.frontend_api, &others),
         },
-        image_origin: String::new(),
+        image_origins: pictures.filter_map(|url| canonical(url)).collect(),
         has_own_scripts: cx.app.scripts_dir.is_some(),
     };
     Ok(frontend::show(&portal, shown, rng::bytes(&*cx.app.rng))?)

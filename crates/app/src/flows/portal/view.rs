@@ -25,7 +25,14 @@ pub fn html(portal: &Portal, page: Page, nonce: &str) -> String {
         "homeUrl": on_the_web(&portal.home_url),
         "hasOrganizations": portal.has_organizations,
         "signInUrl": on_the_web(&portal.sign_in_url),
+        "afterSignInUrl": here_or_on_the_web(&portal.after_sign_in_url),
+        "afterSignUpUrl": here_or_on_the_web(&portal.after_sign_up_url),
+        "afterSignOutOneUrl": here_or_on_the_web(&portal.after_sign_out_one_url),
+        "afterSignOutAllUrl": here_or_on_the_web(&portal.after_sign_out_all_url),
+        "afterCreateOrganizationUrl": on_the_web(&portal.after_create_organization_url),
         "afterJoinWaitlistUrl": on_the_web(&portal.after_join_waitlist_url),
+        "helpUrl": on_the_web(&portal.help_url),
+        "logoLinkUrl": on_the_web(&portal.logo_link_url),
         "isDevelopment": portal.is_development,
         "inboxUrl": portal.inbox_url,
         "redirectOrigins": portal.redirect_origins,
@@ -35,6 +42,7 @@ pub fn html(portal: &Portal, page: Page, nonce: &str) -> String {
     });
     fill(TEMPLATE, |gap| match gap {
         "title" => in_text(&title),
+        "icon" => in_text(on_the_web(&portal.favicon_url).unwrap_or("data:,")),
         "nonce" => in_text(nonce),
         _ => in_script(&facts.to_string()),
     })
@@ -44,7 +52,7 @@ pub fn html(portal: &Portal, page: Page, nonce: &str) -> String {
 /// plug-ins do not exist. Styles need no nonce, because the field for codes that the components use adds
 /// some without; there is no way to add any but by a script.
 pub fn policy(portal: &Portal, nonce: &str) -> String {
-    let images = source(&portal.image_origin);
+    let images: String = portal.image_origins.iter().map(|origin| source(origin)).collect();
     format!(
         "default-src 'none'; script-src 'nonce-{nonce}' 'strict-dynamic'; style-src 'unsafe-inline'; \
          connect-src 'self'; img-src 'self' data: blob: https:{images}; \
@@ -55,6 +63,12 @@ pub fn policy(portal: &Portal, nonce: &str) -> String {
 /// A link, unless it is something else than an address on the web.
 fn on_the_web(url: &str) -> Option<&str> {
     Some(url).filter(|url| ["http://", "https://"].iter().any(|scheme| url.starts_with(scheme)))
+}
+
+/// The same, or a path of this server.
+fn here_or_on_the_web(url: &str) -> Option<&str> {
+    let is_path = url.starts_with('/') && !url.starts_with("//");
+    if is_path { Some(url) } else { on_the_web(url) }
 }
 
 /// An origin as another source of a policy. One with a character that means something there is left out.
@@ -77,11 +91,19 @@ mod tests {
             home_url: String::new(),
             has_organizations: true,
             sign_in_url: "http://localhost:3401/sign-in".to_owned(),
+            after_sign_in_url: "/default-redirect".to_owned(),
+            after_sign_up_url: "https://app.example.com/welcome".to_owned(),
+            after_sign_out_one_url: "/sign-in/choose".to_owned(),
+            after_sign_out_all_url: "/sign-in".to_owned(),
+            after_create_organization_url: String::new(),
             after_join_waitlist_url: String::new(),
+            help_url: String::new(),
+            logo_link_url: String::new(),
+            favicon_url: String::new(),
             is_development: true,
             inbox_url: Some("http://localhost:3400/dev/inbox".to_owned()),
             redirect_origins: vec!["http://localhost:*".to_owned()],
-            image_origin: "http://localhost:3400".to_owned(),
+            image_origins: vec!["http://localhost:3400".to_owned()],
             has_own_scripts: false,
         }
     }
@@ -127,12 +149,28 @@ mod tests {
         assert_eq!(on_the_web("javascript:alert(1)"), None);
         assert_eq!(on_the_web(""), None);
         assert_eq!(on_the_web("https://example.com"), Some("https://example.com"));
+        assert_eq!(here_or_on_the_web("/sign-in"), Some("/sign-in"));
+        assert_eq!(here_or_on_the_web("//evil.example"), None);
+        assert_eq!(here_or_on_the_web("javascript:alert(1)"), None);
+    }
+
+    #[test]
+    fn an_icon_is_an_address_on_the_web() {
+        let icon = |url: &str| {
+            let portal = Portal { favicon_url: url.to_owned(), ..portal() };
+            let html = html(&portal, Page::SignIn, "n0nce");
+            let (_, rest) = html.split_once("<link rel=\"icon\" href=\"").unwrap();
+            rest.split('"').next().unwrap().to_owned()
+        };
+        assert_eq!(icon(""), "data:,");
+        assert_eq!(icon("javascript:alert(1)"), "data:,");
+        assert_eq!(icon("https://a.example/i.png?a=1&b=\"x"), "https://a.example/i.png?a=1&amp;b=&quot;x");
     }
 
     #[test]
     fn image_origins_cannot_change_the_policy() {
         for origin in ["http://a; script-src *", "*", "'unsafe-inline'", "http://a,b", ""] {
-            let portal = Portal { image_origin: origin.to_owned(), ..portal() };
+            let portal = Portal { image_origins: vec![origin.to_owned()], ..portal() };
             assert!(
                 policy(&portal, "n").contains("img-src 'self' data: blob: https:; worker-src"),
                 "{origin}"

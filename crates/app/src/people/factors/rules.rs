@@ -45,19 +45,23 @@ fn first_without(
         }
     }
     if has_password {
-        for (kind, strategy) in RESETS {
-            if attribute(kind, settings).is_first_factor() {
-                factors.extend(usable(kind, strategy, Contact::is_verified));
-            }
+        for (kind, strategy) in resets(settings) {
+            factors.extend(usable(kind, strategy, Contact::is_verified));
         }
     }
     factors
 }
 
-const RESETS: [(ContactKind, Strategy); 2] = [
-    (ContactKind::Phone, Strategy::ResetPasswordPhoneCode),
-    (ContactKind::Email, Strategy::ResetPasswordEmailCode),
-];
+/// The ways to get a new password: wherever there are passwords, by what says who signs in, whether its codes are a
+/// first factor or not.
+pub fn resets(settings: &Settings) -> impl Iterator<Item = (ContactKind, Strategy)> {
+    let all = [
+        (ContactKind::Phone, Strategy::ResetPasswordPhoneCode),
+        (ContactKind::Email, Strategy::ResetPasswordEmailCode),
+    ];
+    let has_passwords = settings.attributes.password.enabled;
+    all.into_iter().filter(move |(kind, _)| has_passwords && attribute(*kind, settings).is_first_factor())
+}
 
 /// The ways to begin signing in that are shown to everybody, whether there is such a user or not: they
 /// depend on nothing but what was typed.
@@ -80,7 +84,7 @@ pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> V
             let kind = kind.filter(|kind| offers(attribute(*kind, settings), strategy))?;
             Some(sent(kind, strategy))
         });
-    let resets = RESETS.into_iter().filter(|(of, _)| has_passwords && Some(*of) == kind);
+    let resets = resets(settings).filter(|(of, _)| Some(*of) == kind);
     password.into_iter().chain(codes).chain(resets.map(|(kind, strategy)| sent(kind, strategy))).collect()
 }
 

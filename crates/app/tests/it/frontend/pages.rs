@@ -1,7 +1,9 @@
 //! The hosted pages, as far as that can be seen without a browser; `tests/browser` has one.
 
 use latchkey_kernel::instances::store::save_frontend_api;
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Tenant, TestServer};
+use serde_json::{Value, json};
 
 async fn page(t: &TestServer, tenant: &Tenant, path: &str) -> (String, String) {
     let answer = t.browser_at(tenant).open(path).await;
@@ -48,6 +50,76 @@ async fn people_are_sent_to_the_application_only() {
         assert!(html.contains(&format!("\"{origin}\"")), "{origin}");
     }
     assert!(!html.contains("localhost"));
+}
+
+/// What a page knows of its instance.
+fn facts(html: &str) -> Value {
+    let (_, rest) = html.split_once("id=\"facts\">").unwrap();
+    serde_json::from_str(rest.split("</script>").next().unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn people_get_to_where_the_settings_say() {
+    let t = TestServer::start().await;
+    let (_, html) = page(&t, &t.tenant, "/sign-in").await;
+    let usual = facts(&html);
+    for (name, url) in [
+        ("afterSignInUrl", json!("/default-redirect")),
+        ("afterSignUpUrl", json!("/default-redirect")),
+        ("afterSignOutOneUrl", json!("/sign-in/choose")),
+        ("afterSignOutAllUrl", json!("/sign-in")),
+        ("afterCreateOrganizationUrl", Value::Null),
+        ("helpUrl", Value::Null),
+        ("logoLinkUrl", Value::Null),
+    ] {
+        assert_eq!(usual[name], url, "{name}");
+    }
+    let mut settings = Settings::default();
+    let url = |path: &str| Some(format!("https://app.example.com/{path}"));
+    let display = &mut settings.display;
+    display.home_url = url("");
+    display.after_sign_up_url = Some("https://welcome.example.org/new".to_owned());
+    display.after_sign_out_one_url = url("next");
+    display.after_sign_out_all_url = url("bye");
+    display.after_create_organization_url = url("team");
+    display.help_url = url("help");
+    display.logo_link_url = url("logo");
+    t.set_settings(settings).await;
+    let (_, html) = page(&t, &t.tenant, "/sign-in").await;
+    let seen = facts(&html);
+    for (name, url) in [
+        ("afterSignInUrl", "https://app.example.com/"),
+        ("afterSignUpUrl", "https://welcome.example.org/new"),
+        ("afterSignOutOneUrl", "https://app.example.com/next"),
+        ("afterSignOutAllUrl", "https://app.example.com/bye"),
+        ("afterCreateOrganizationUrl", "https://app.example.com/team"),
+        ("helpUrl", "https://app.example.com/help"),
+        ("logoLinkUrl", "https://app.example.com/logo"),
+    ] {
+        assert_eq!(seen[name], url, "{name}");
+    }
+    let added: Vec<&Value> = seen["redirectOrigins"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|origin| !usual["redirectOrigins"].as_array().unwrap().contains(origin))
+        .collect();
+    assert_eq!(added, ["https://app.example.com", "https://welcome.example.org"]);
+}
+
+#[tokio::test]
+async fn the_policy_lets_the_icon_and_the_logo_be_seen() {
+    let t = TestServer::start().await;
+    let (policy, html) = page(&t, &t.tenant, "/sign-in").await;
+    assert!(html.contains(r#"<link rel="icon" href="data:,">"#));
+    assert!(policy.contains("img-src 'self' data: blob: https:;"), "{policy}");
+    let mut settings = Settings::default();
+    settings.display.favicon_image_url = Some("http://localhost:3000/icon.png".to_owned());
+    settings.display.logo_image_url = Some("http://localhost:4000/logo.png".to_owned());
+    t.set_settings(settings).await;
+    let (policy, html) = page(&t, &t.tenant, "/sign-in").await;
+    assert!(html.contains(r#"<link rel="icon" href="http://localhost:3000/icon.png">"#));
+    assert!(policy.contains("https: http://localhost:4000 http://localhost:3000;"), "{policy}");
 }
 
 /// SDKs that are told no address of a sign-in page send people to `accounts.example.com` when the Frontend API is at

@@ -2,12 +2,13 @@
 
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::object;
-use latchkey_kernel::settings::{Attribute, Attributes};
+use latchkey_kernel::settings::{Attribute, Attributes, Settings};
 use latchkey_kernel::strategy::Strategy;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{EnvironmentSource, part_id};
+use crate::people::factors::rules::resets;
 
 object!(component AuthConfigObject, "auth_config");
 
@@ -75,7 +76,7 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
         password: usage(&attributes.password),
         identification_requirements: requirements(attributes),
         identification_strategies: identifiers(attributes).map(|(name, _)| name).collect(),
-        first_factors: first_factors(attributes),
+        first_factors: first_factors(settings),
         second_factors: second_factors(attributes),
         email_address_verification_strategies: names(enabled(&attributes.email_address, |it| {
             &it.verifications
@@ -120,24 +121,17 @@ fn requirements(attributes: &Attributes) -> Vec<Vec<&'static str>> {
     all
 }
 
-fn first_factors(attributes: &Attributes) -> Vec<String> {
-    let (email, phone) = (&attributes.email_address, &attributes.phone_number);
-    let mut factors: Vec<Strategy> = [email, phone]
+fn first_factors(settings: &Settings) -> Vec<String> {
+    let attributes = &settings.attributes;
+    let mut factors: Vec<Strategy> = [&attributes.email_address, &attributes.phone_number]
         .into_iter()
         .filter(|contact| contact.is_first_factor())
         .flat_map(|contact| contact.first_factors.iter().copied())
         .collect();
     if attributes.password.enabled {
         factors.push(Strategy::Password);
-        let resets = [
-            (email, Strategy::EmailCode, Strategy::ResetPasswordEmailCode),
-            (phone, Strategy::PhoneCode, Strategy::ResetPasswordPhoneCode),
-        ];
-        let possible = resets
-            .into_iter()
-            .filter(|(contact, code, _)| contact.is_first_factor() && contact.first_factors.contains(code));
-        factors.extend(possible.map(|(_, _, reset)| reset));
     }
+    factors.extend(resets(settings).map(|(_, reset)| reset));
     factors.push(Strategy::Ticket);
     names(&factors)
 }

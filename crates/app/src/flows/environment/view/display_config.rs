@@ -30,7 +30,8 @@ pub(super) struct DisplayConfigView<'a> {
     sign_up_url: String,
     user_profile_url: String,
     waitlist_url: String,
-    oauth_consent_url: String,
+    /// Always empty: there is no such page.
+    oauth_consent_url: &'static str,
     after_sign_in_url: String,
     after_sign_up_url: String,
     after_sign_out_one_url: String,
@@ -82,7 +83,7 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> DisplayConfigView<'_> {
         sign_up_url: pages.sign_up,
         user_profile_url: pages.user_profile,
         waitlist_url: pages.waitlist,
-        oauth_consent_url: pages.oauth_consent,
+        oauth_consent_url: "",
         after_sign_in_url: pages.after_sign_in,
         after_sign_up_url: pages.after_sign_up,
         after_sign_out_one_url: pages.after_sign_out_one,
@@ -130,27 +131,26 @@ fn preferred(settings: &Settings) -> PreferredStrategy {
 }
 
 /// Where pages lead: what the settings say, the application's home, or a hosted page.
-pub(super) struct Pages {
-    pub(super) sign_in: String,
-    pub(super) sign_up: String,
-    pub(super) user_profile: String,
-    pub(super) waitlist: String,
-    pub(super) oauth_consent: String,
-    pub(super) organization_profile: String,
-    pub(super) create_organization: String,
-    pub(super) after_sign_in: String,
-    pub(super) after_sign_up: String,
-    pub(super) after_sign_out_one: String,
-    pub(super) after_sign_out_all: String,
-    pub(super) after_switch_session: String,
-    pub(super) after_join_waitlist: String,
-    pub(super) after_create_organization: String,
-    pub(super) after_leave_organization: String,
-    pub(super) logo_link: String,
+pub struct Pages {
+    pub sign_in: String,
+    pub sign_up: String,
+    pub user_profile: String,
+    pub waitlist: String,
+    pub organization_profile: String,
+    pub create_organization: String,
+    pub after_sign_in: String,
+    pub after_sign_up: String,
+    pub after_sign_out_one: String,
+    pub after_sign_out_all: String,
+    pub after_switch_session: String,
+    pub after_join_waitlist: String,
+    pub after_create_organization: String,
+    pub after_leave_organization: String,
+    pub logo_link: String,
 }
 
 impl Pages {
-    pub(super) fn of(source: EnvironmentSource<'_>) -> Pages {
+    pub fn of(source: EnvironmentSource<'_>) -> Pages {
         let display: &Display = &source.settings.display;
         let hosted = |path: &str| format!("{}{path}", source.portal_url);
         let page = |own: &Option<String>, path: &str| own.clone().unwrap_or_else(|| hosted(path));
@@ -162,9 +162,8 @@ impl Pages {
             sign_up: page(&display.sign_up_url, "/sign-up"),
             user_profile: page(&display.user_profile_url, "/user"),
             waitlist: page(&display.waitlist_url, "/waitlist"),
-            oauth_consent: hosted("/oauth-consent"),
-            organization_profile: hosted("/organization"),
-            create_organization: hosted("/create-organization"),
+            organization_profile: page(&display.organization_profile_url, "/organization"),
+            create_organization: page(&display.create_organization_url, "/create-organization"),
             after_sign_in: after(&display.after_sign_in_url),
             after_sign_up: after(&display.after_sign_up_url),
             after_sign_out_one: display.after_sign_out_one_url.clone().unwrap_or(choose),

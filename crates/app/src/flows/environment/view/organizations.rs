@@ -79,7 +79,7 @@ pub(super) fn view<'a>(
     OrganizationSettingsView {
         enabled: settings.enabled,
         max_allowed_memberships: settings.max_allowed_memberships,
-        force_organization_selection: settings.force_selection,
+        force_organization_selection: settings.is_choice_forced(),
         actions: OrganizationActionsView { admin_delete: settings.admin_delete },
         domains: OrganizationDomainsView {
             enabled: settings.domains,
@@ -88,7 +88,7 @@ pub(super) fn view<'a>(
         },
         slug: OrganizationSlugView { disabled: !settings.slugs },
         organization_creation_defaults: OrganizationCreationDefaultsView {
-            enabled: settings.creation_defaults,
+            enabled: settings.enabled && settings.creation_defaults,
         },
         creator_role: &roles.creator,
     }
@@ -98,7 +98,7 @@ pub(super) fn view<'a>(
 pub fn enrollment_modes(settings: &OrganizationSettings) -> Vec<DomainMode> {
     let is_offered = |mode: &DomainMode| match mode.setting() {
         Some(needed) => settings.domain_enrollment_modes.contains(&needed),
-        None => settings.domains && *mode == DomainMode::ManualInvitation,
+        None => *mode == DomainMode::ManualInvitation,
     };
-    DomainMode::ALL.into_iter().filter(is_offered).collect()
+    DomainMode::ALL.into_iter().filter(|mode| settings.domains && is_offered(mode)).collect()
 }

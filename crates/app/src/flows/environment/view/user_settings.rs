@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use latchkey_kernel::settings::{Attribute, Attributes, Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
+use latchkey_passwords::special_characters;
 use schemars::JsonSchema;
 use serde::Serialize;
-
-/// The characters pages name when a special one is asked for and the settings do not list them.
-const SPECIAL_CHARACTERS: &str = "!\"#$%&'()*+,-./:;<=>?@[]^_`{|}~";
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UserSettings")]
@@ -314,10 +312,7 @@ fn password_settings(settings: &Settings) -> PasswordSettingsView<'_> {
         show_zxcvbn: password.min_zxcvbn_strength > 0,
         min_zxcvbn_strength: password.min_zxcvbn_strength,
         enforce_hibp_on_sign_in: false,
-        allowed_special_characters: match password.allowed_special_characters.as_str() {
-            "" => SPECIAL_CHARACTERS,
-            listed => listed,
-        },
+        allowed_special_characters: special_characters(&password.allowed_special_characters),
     }
 }
 
