@@ -503,6 +503,8 @@ mod tests {
             settings.proxy_url = Some("https://example.com/__clerk/".into());
             settings.display.home_url = Some("javascript:alert(1)".into());
             settings.display.support_email = Some("nobody".into());
+            // It stays on the page.
+            settings.display.after_switch_session_url = Some(String::new());
         });
         let expected = [
             "password.min_length",

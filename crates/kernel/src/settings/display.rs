@@ -49,7 +49,7 @@ pub struct Display {
     pub after_sign_out_one_url: Option<String>,
     /// Where one gets to after signing out of all sessions on the hosted pages; otherwise `sign_in_url`.
     pub after_sign_out_all_url: Option<String>,
-    /// Where one gets to after changing to another session.
+    /// Where one gets to after changing to another session; an empty text stays on the page.
     pub after_switch_session_url: Option<String>,
     /// Where one gets to after joining the waitlist. Without it the hosted page stays and says that one has joined.
     pub after_join_waitlist_url: Option<String>,
@@ -121,7 +121,10 @@ impl Display {
             ("after_sign_up_url", self.after_sign_up_url.as_deref()),
             ("after_sign_out_one_url", self.after_sign_out_one_url.as_deref()),
             ("after_sign_out_all_url", self.after_sign_out_all_url.as_deref()),
-            ("after_switch_session_url", self.after_switch_session_url.as_deref()),
+            (
+                "after_switch_session_url",
+                self.after_switch_session_url.as_deref().filter(|url| !url.is_empty()),
+            ),
             ("after_join_waitlist_url", self.after_join_waitlist_url.as_deref()),
             ("after_create_organization_url", self.after_create_organization_url.as_deref()),
             ("after_leave_organization_url", self.after_leave_organization_url.as_deref()),
