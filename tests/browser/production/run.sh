@@ -31,6 +31,9 @@ export CLERK_SECRET_KEY CLERK_PUBLISHABLE_KEY LATCHKEY_INSTANCE_ID STAGE_SECRET_
   test_mode=true session.token_lifetime_seconds=30 'satellites=[{"name": "acme-shop.net"}]' \
   'attributes.email_address.first_factors=["email_code","email_link"]'
 
+# Nobody signs up there but by the waitlist.
+"$LATCHKEY_BIN" settings set --instance "$(field "$stage" instance_id)" sign_up.mode=waitlist
+
 # The SDKs would report to their makers.
 export CLERK_TELEMETRY_DISABLED=1 NEXT_PUBLIC_CLERK_TELEMETRY_DISABLED=1 NEXT_TELEMETRY_DISABLED=1
 CHROMIUM=${CHROMIUM:-$(command -v chromium)}
