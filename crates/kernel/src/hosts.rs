@@ -33,8 +33,8 @@ pub fn portal_of(host: &str) -> Option<String> {
 /// The hosts that must be nobody else's if an instance is to have this one, since requests to it lead to them now.
 pub fn leads_to(host: &str) -> Vec<String> {
     let names = names(host);
-    let portal = names.last().and_then(|name| portal_of(name));
-    names.into_iter().map(str::to_owned).chain(portal).collect()
+    let portals: Vec<String> = names.iter().filter_map(|name| portal_of(name)).collect();
+    names.into_iter().map(str::to_owned).chain(portals).collect()
 }
 
 /// The registrable domain of a host: the part under which all hosts are one owner's, and the widest one a cookie
@@ -129,7 +129,10 @@ mod tests {
     fn a_host_leads_to_its_name_and_hosted_pages_to_their_frontend_api() {
         assert_eq!(leads_to("clerk.example.com"), ["clerk.example.com"]);
         assert_eq!(leads_to("a.example.com:8443"), ["a.example.com:8443", "a.example.com"]);
-        assert_eq!(leads_to("accounts.a.org:1"), ["accounts.a.org:1", "accounts.a.org", "clerk.a.org"]);
+        assert_eq!(
+            leads_to("accounts.a.org:1"),
+            ["accounts.a.org:1", "accounts.a.org", "clerk.a.org:1", "clerk.a.org"]
+        );
     }
 
     #[test]

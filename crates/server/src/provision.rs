@@ -158,11 +158,11 @@ impl Storage {
                 // In this order, as changes of settings lock them.
                 store::lock(tx, &key).await?;
                 domains::lock_hosts(tx).await?;
-                let holder = store::find_by_frontend_api(tx, &wanted).await?;
+                let holder = domains::holder(tx, &key, &wanted).await?;
                 if holder.is_none() {
                     store::save_frontend_api(tx, &key, &wanted).await?;
                 }
-                Ok(holder.map(|place| place.holder.id))
+                Ok(holder)
             })
         });
         match moved.await? {
@@ -208,7 +208,7 @@ pub(crate) async fn create(
     let holder = db.write(move |tx| {
         Box::pin(async move {
             domains::lock_hosts(tx).await?;
-            let holder = store::find_by_frontend_api(tx, &draft.instance.frontend_api).await?;
+            let holder = domains::holder(tx, &draft.instance.id, &draft.instance.frontend_api).await?;
             if holder.is_none() {
                 draft.insert(tx).await?;
             }
@@ -217,8 +217,8 @@ pub(crate) async fn create(
     });
     match holder.await? {
         None => Ok(made),
-        Some(taken) => Err(Failure::usage(
-            format!("{} is the Frontend API of the instance {}.", made.frontend_api, taken.holder.id),
+        Some(holder) => Err(Failure::usage(
+            format!("Requests to {} are for the instance {holder}.", made.frontend_api),
             "Choose another host with --frontend-api: it tells browsers' requests for one instance from \
              those for another.",
         )),
@@ -298,20 +298,22 @@ async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -
     Ok(key.is_none_or(|(kid, sealed)| rules::opens(master, &kid, &sealed)))
 }
 
-/// Tables that may hold very many rows of an instance, with the column that tells these apart. What belongs to a row goes
+/// Tables that may hold very many rows of an instance, with the columns that tell these apart. What belongs to a row goes
 /// with it.
-const LARGE: [(&str, &str); 12] = [
+const LARGE: [(&str, &str); 14] = [
     ("clients", "id"),
+    ("dev_browsers", "token_digest"),
     ("users", "id"),
-    ("organization_memberships", "user_id"),
+    ("organization_memberships", "organization_id, user_id"),
     ("organization_invitations", "id"),
+    ("organization_suggestions", "id"),
     ("organization_domains", "id"),
     ("organizations", "id"),
     ("invitations", "id"),
     ("listed_identifiers", "id"),
     ("waitlist_entries", "id"),
     ("messages", "id"),
-    ("webhook_deliveries", "seq"),
+    ("webhook_deliveries", "endpoint_id, seq"),
     ("events", "seq"),
 ];
 
@@ -321,12 +323,12 @@ pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
     const STEP: i64 = 500;
     let closed = id.clone();
     db.write(move |tx| Box::pin(async move { store::delete_keys(tx, &closed).await })).await?;
-    for (table, column) in LARGE {
+    for (table, columns) in LARGE {
         let mut has_more = true;
         while has_more {
             let id = id.clone();
             let step = db.write(move |tx| {
-                Box::pin(async move { store::delete_some(tx, &id, table, column, STEP).await })
+                Box::pin(async move { store::delete_some(tx, &id, table, columns, STEP).await })
             });
             has_more = step.await?;
         }

@@ -113,7 +113,10 @@ async fn every_name_in_the_environment_is_a_setting_or_refused_with_a_word() {
             continue;
         }
         let refused = edit::changed(&usual, &[(path.clone(), json!(true))]).unwrap_err();
-        let below = |name: &str| path.strip_prefix(name).map(|rest| rest.trim_start_matches('.').to_owned());
+        let below = |name: &str| match path.strip_prefix(name)? {
+            "" => Some(String::new()),
+            rest => rest.strip_prefix('.').map(str::to_owned),
+        };
         let place = CALLED_OTHERWISE.iter().find_map(|(name, setting)| Some((setting, below(name)?)));
         let setting = place.map(|(group, rest)| match (group.is_empty(), rest.is_empty()) {
             (false, false) => format!("{group}.{}", rest.trim_end_matches(".enabled")),

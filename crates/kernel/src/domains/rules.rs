@@ -1,5 +1,7 @@
 //! What belongs to a domain, and which domains an instance can have.
 
+use latchkey_base::kinds::DomainId;
+
 use super::ids;
 use crate::environment::Environment;
 use crate::hosts::{self, url_of};
@@ -75,6 +77,9 @@ pub fn problems(instance: &Instance, frontend_api: &str, settings: &Settings) ->
         let id = ids::satellite(&instance.id, satellite);
         if known.contains(&id) {
             faults.push(say(format!("The id of `{name}` is that of another domain: leave it out.")));
+        }
+        if DomainId::parse(id.as_str()).is_none() {
+            faults.push(say(format!("The id of `{name}` is none: leave it out.")));
         }
         known.push(id);
         if is_production && [name, &satellite.host()].iter().any(|host| host.contains(':')) {
@@ -165,6 +170,8 @@ mod tests {
         assert_eq!(problems(&development, &settings("example.com")).len(), 1);
         let mut twice = settings("shop.example.org");
         twice.satellites[0].id = Some(ids::primary(&production.id));
+        assert_eq!(problems(&production, &twice).len(), 1);
+        twice.satellites[0].id = Some(serde_json::from_str("\"dmn_x\"").unwrap());
         assert_eq!(problems(&production, &twice).len(), 1);
     }
 

@@ -26,14 +26,15 @@ pub async fn lock_hosts(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
-/// Whether requests to a host are for another instance, or for this one's own domain.
-pub async fn is_taken(tx: &mut Tx, instance: &InstanceId, host: &str) -> Result<bool> {
-    let sql = "SELECT id FROM instances WHERE frontend_api = $2 UNION ALL \
+/// The other instance that requests to a host are for, if there is one.
+pub async fn holder(tx: &mut Tx, instance: &InstanceId, host: &str) -> Result<Option<InstanceId>> {
+    let sql = "SELECT id FROM instances WHERE id <> $1 AND frontend_api = $2 UNION ALL \
                SELECT instance_id FROM satellite_hosts WHERE instance_id <> $1 AND host = $2";
     for host in hosts::leads_to(host) {
-        if tx.exists(&[sql], &[instance.into(), host.into()]).await? {
-            return Ok(true);
+        let found = tx.maybe(&[sql], &[instance.into(), host.into()], |row| row.id(0)).await?;
+        if found.is_some() {
+            return Ok(found);
         }
     }
-    Ok(false)
+    Ok(None)
 }

@@ -73,7 +73,7 @@ async fn domain_faults(
     let had = satellite_hosts(&before.settings.satellites);
     let claimed = satellite_hosts(&next.satellites).into_iter().filter(|host| !had.contains(host));
     for claimed in claimed.chain(host.map(str::to_owned)) {
-        if hosts::is_taken(tx, &before.id, &claimed).await? {
+        if hosts::holder(tx, &before.id, &claimed).await?.is_some() {
             let text = format!("{claimed} is the Frontend API of another domain or instance.");
             faults.push(SettingsFault { path: "satellites".to_owned(), text });
         }

@@ -254,26 +254,26 @@ pub async fn delete_key(tx: &mut Tx, instance: &InstanceId, id: &SecretKeyId) ->
     Ok(())
 }
 
-/// Deletes up to `limit` rows of an instance that is going away from a table whose rows `column` tells apart. Says whether
-/// there were any.
+/// Deletes up to `limit` rows of an instance that is going away from a table whose rows these columns tell apart. Says
+/// whether there were any.
 pub async fn delete_some(
     tx: &mut Tx,
     id: &InstanceId,
     table: &str,
-    column: &str,
+    columns: &str,
     limit: i64,
 ) -> Result<bool> {
     let parts = [
         "DELETE FROM ",
         table,
-        " WHERE instance_id = $1 AND ",
-        column,
-        " IN (SELECT ",
-        column,
+        " WHERE instance_id = $1 AND (",
+        columns,
+        ") IN (SELECT ",
+        columns,
         " FROM ",
         table,
         " WHERE instance_id = $1 ORDER BY ",
-        column,
+        columns,
         " LIMIT $2)",
     ];
     Ok(tx.run(&parts, &[id.into(), limit.into()]).await? > 0)

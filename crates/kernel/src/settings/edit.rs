@@ -131,11 +131,8 @@ pub fn new_faults(
     let mut faults = problems(after);
     if !faults.is_empty() {
         let (known, changed) = (problems(before), differences(before, after).unwrap_or_default());
-        let is_about = |fault: &SettingsFault, path: &str| {
-            let parts = |path: &str| format!("{path}.");
-            let (fault, changed) = (parts(&fault.path), parts(path));
-            fault.starts_with(&changed) || changed.starts_with(&fault)
-        };
+        let is_about =
+            |fault: &SettingsFault, path: &str| format!("{}.", fault.path).starts_with(&format!("{path}."));
         faults
             .retain(|fault| !known.contains(fault) || changed.iter().any(|(path, _)| is_about(fault, path)));
     }

@@ -110,7 +110,7 @@ where
             let edit = rule(&found.ok_or_else(|| Error::not_found("instance", &act.instance))?)?;
             if let Some(host) = &edit.claimed {
                 hosts::lock_hosts(tx).await?;
-                if app.is_reserved(host) || hosts::is_taken(tx, &act.instance, host).await? {
+                if app.is_reserved(host) || hosts::holder(tx, &act.instance, host).await?.is_some() {
                     return Err(edit.taken());
                 }
             }

@@ -94,7 +94,7 @@ impl Trying {
     async fn becomes_factor(self, tx: &mut Tx, met: &Challenge) -> Result<UpdatedContact> {
         let Trying { act, target, session, kind, id, fresh, .. } = self;
         let rule = |user: User, held: Credentials| {
-            let had_any = user.has_second_factor();
+            let had_any = rules::has_second_factor(&user, &act.settings);
             let user = identifications::verified_factor(user, &id, proof(met), act.now);
             Ok(rules::with_first_codes(user, held, (!had_any).then_some(fresh), &act.settings))
         };

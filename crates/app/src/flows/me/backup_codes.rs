@@ -40,7 +40,7 @@ async fn replaced(cx: &Cx, person: &Person) -> Result<Vec<String>> {
         return Err(Error::new(Code::FeatureNotEnabled).saying("Backup codes are switched off."));
     }
     let codes = fresh(&*cx.app.rng);
-    let rule = |user: User, held, _: &Settings| match user.has_second_factor() {
+    let rule = |user: User, held, settings: &Settings| match rules::has_second_factor(&user, settings) {
         true => {
             let (user, held) = rules::with_codes(user, held, codes.clone());
             Ok((user, held, codes))

@@ -140,7 +140,7 @@ async fn updated(
     let written = cx.write(move |tx| {
         Box::pin(async move {
             let rule = |user: User, held: Credentials| {
-                let had_any = user.has_second_factor();
+                let had_any = rules::has_second_factor(&user, &act.settings);
                 let (user, held) = rules::update_phone(user, held, &id, changes, &act.settings, act.now)?;
                 Ok(rules::with_first_codes(user, held, (!had_any).then_some(fresh), &act.settings))
             };

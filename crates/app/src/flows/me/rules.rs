@@ -225,14 +225,18 @@ fn settled(
     held: Credentials,
     settings: &Settings,
 ) -> Result<(User, Credentials)> {
-    let counts = |user: &User| !second_factors(user, settings).is_empty();
-    if settings.is_second_factor_required() && counts(before) && !counts(&after) {
-        return Err(Error::new(Code::SecondFactorDeletionNotAllowed));
+    if !has_second_factor(before, settings) || has_second_factor(&after, settings) {
+        return Ok((after, held));
     }
-    match before.has_second_factor() && !after.has_second_factor() {
-        true => Ok(factors::without_backup_codes(after, held)),
-        false => Ok((after, held)),
+    match settings.is_second_factor_required() {
+        true => Err(Error::new(Code::SecondFactorDeletionNotAllowed)),
+        false => Ok(factors::without_backup_codes(after, held)),
     }
+}
+
+/// Whether somebody has a second factor that the instance uses.
+pub fn has_second_factor(user: &User, settings: &Settings) -> bool {
+    !second_factors(user, settings).is_empty()
 }
 
 /// Gives backup codes, if there are any to give, to somebody who has a second factor and no codes yet, if the instance
@@ -243,7 +247,7 @@ pub fn with_first_codes(
     codes: Option<Vec<String>>,
     settings: &Settings,
 ) -> (User, Credentials, Option<Vec<String>>) {
-    let is_due = user.has_second_factor() && held.backup_codes.is_empty();
+    let is_due = has_second_factor(&user, settings) && held.backup_codes.is_empty();
     match codes.filter(|_| is_due && settings.attributes.backup_code.is_second_factor()) {
         Some(codes) => {
             let (user, held) = with_codes(user, held, codes.clone());

@@ -5,6 +5,7 @@ use latchkey_base::kinds::SessionId;
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 
+use super::rules;
 use crate::people::notices;
 use crate::people::users::change::{UserTarget, with_secrets};
 use crate::people::users::credentials::Credentials;
@@ -34,12 +35,12 @@ where
     R: FnOnce(User, Credentials) -> Result<(User, Credentials, Option<Vec<String>>)>,
 {
     let told = |user: User, held| {
-        let had_any = user.has_second_factor();
+        let had_any = rules::has_second_factor(&user, &act.settings);
         rule(user, held).map(|(user, held, codes)| (user, held, (had_any, codes)))
     };
     let (user, (had_any, codes)) = with_secrets(tx, act, target, told).await?;
     settle(tx, act, &user).await?;
-    if !had_any && user.has_second_factor() {
+    if !had_any && rules::has_second_factor(&user, &act.settings) {
         notices::mfa_enabled(tx, act, &user).await?;
     }
     Ok((user, codes))

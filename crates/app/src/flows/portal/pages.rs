@@ -85,6 +85,12 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<
     Ok(Some(back.set(cookies::DEV_BROWSER, &token).set("__clerk_synced", "true")))
 }
 
+/// The origin of a URL, whatever its path has in it.
+fn origin_of(url: &str) -> Option<String> {
+    let (scheme, _) = url.split_once("://")?;
+    canonical(&format!("{scheme}://{}", hosts::authority(url)))
+}
+
 /// A hosted page as an answer.
 pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     let display = &site.settings.display;
@@ -98,7 +104,7 @@ pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
     };
     let (after_sign_in_url, after_sign_up_url) = (here(pages.after_sign_in), here(pages.after_sign_up));
     // Even where the settings say, clerk-js sends people only if the origin is one of those it is given.
-    let named = [&after_sign_in_url, &after_sign_up_url].into_iter().filter_map(|url| canonical(url));
+    let named = [&after_sign_in_url, &after_sign_up_url].into_iter().filter_map(|url| origin_of(url));
     let others: Vec<String> =
         site.settings.allowed_origins.iter().cloned().chain(satellites).chain(named).collect();
     let pictures = [&display.logo_image_url, &display.favicon_image_url].into_iter().flatten();

@@ -127,10 +127,10 @@ pub struct UpdateUser {
     /// Backup codes, plain or as bcrypt digests; they replace the existing ones.
     #[schemars(with = "Vec<Secret>")]
     pub backup_codes: Option<Vec<Secret>>,
-    /// Whether users may delete themselves.
-    pub delete_self_enabled: Option<bool>,
-    /// Whether the user may create organizations.
-    pub create_organization_enabled: Option<bool>,
+    /// Whether users may delete themselves; null: as the instance says.
+    pub delete_self_enabled: Patch<bool>,
+    /// Whether the user may create organizations; null: as the instance says.
+    pub create_organization_enabled: Patch<bool>,
     /// When the user accepted the terms, in RFC 3339 format.
     pub legal_accepted_at: Patch<String>,
     /// Accept a user who has not accepted the terms.

@@ -65,9 +65,9 @@ pub struct User {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failed_attempts: i64,
     /// Whether the user may delete their account and create organizations, and how many; without it, what the instance says.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "permission")]
     pub delete_self_enabled: Option<bool>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none", with = "permission")]
     pub create_organization_enabled: Option<bool>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub create_organizations_limit: Option<i64>,
@@ -389,6 +389,38 @@ impl Contact {
 /// Stands in while a document is being read, until the store sets the instance of the row.
 fn nowhere() -> InstanceId {
     InstanceId::unset()
+}
+
+/// What is said of one user alone. Older documents have `true` for everybody of whom nothing was said.
+mod permission {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(untagged)]
+    enum Stored {
+        Said(Permission),
+        Flag(bool),
+    }
+
+    #[derive(Serialize, Deserialize)]
+    #[serde(rename_all = "snake_case")]
+    enum Permission {
+        Allowed,
+        Denied,
+    }
+
+    pub(super) fn serialize<S: Serializer>(said: &Option<bool>, serializer: S) -> Result<S::Ok, S::Error> {
+        let name = |is_allowed: bool| if is_allowed { Permission::Allowed } else { Permission::Denied };
+        said.map(name).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<bool>, D::Error> {
+        Ok(match Option::deserialize(deserializer)? {
+            Some(Stored::Said(Permission::Allowed)) => Some(true),
+            Some(Stored::Said(Permission::Denied) | Stored::Flag(false)) => Some(false),
+            Some(Stored::Flag(true)) | None => None,
+        })
+    }
 }
 
 fn is_false(flag: &bool) -> bool {

@@ -232,8 +232,12 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
     {
         problems.push(Problem::of(Code::FormParamMissing, "legal_accepted_at"));
     }
-    user.delete_self_enabled = input.delete_self_enabled.or(user.delete_self_enabled);
-    user.create_organization_enabled = input.create_organization_enabled.or(user.create_organization_enabled);
+    for (field, given) in [
+        (&mut user.delete_self_enabled, &input.delete_self_enabled),
+        (&mut user.create_organization_enabled, &input.create_organization_enabled),
+    ] {
+        *field = given.clone().change().unwrap_or(*field);
+    }
     user.bypass_client_trust = input.bypass_client_trust.unwrap_or(user.bypass_client_trust);
     Error::collect(problems)?;
     make_primary(&mut user.email_addresses, &input.primary_email_address_id, "primary_email_address_id")?;

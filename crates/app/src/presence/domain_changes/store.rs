@@ -22,7 +22,7 @@ pub struct DomainChange {
     pub frontend_api: String,
     /// When: sessions that began later are of the new domain.
     pub until: Time,
-    /// The last session that has been ended.
+    /// The last session that has been looked at.
     pub after: Option<Place>,
     /// What events say about pictures.
     pub api_url: String,

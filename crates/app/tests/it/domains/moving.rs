@@ -243,6 +243,22 @@ async fn many_sessions_end_in_steps_each_with_its_event() {
 }
 
 #[tokio::test]
+async fn sessions_that_are_over_keep_nobody_signed_in() {
+    let t = TestServer::start().await;
+    let live = production(&t, &[]).await;
+    sessions(&t, &live, 2_100).await;
+    let ended = "UPDATE sessions SET status = 'ended' WHERE instance_id = $1";
+    t.run_sql(ended, vec![(&live.id).into()]).await;
+    t.clock.advance_ms(1);
+    let (_, last) = someone(&t, &live, "bob@example.com").await;
+    change(&t, &live, json!({"home_url": "https://example.net"})).await;
+    assert_eq!(status(&t, &live, &last.session).await, "active", "it comes after all of those");
+    background::run::<DomainChanges>(&t.jobs_with(Options::default())).await.unwrap();
+    assert_eq!(status(&t, &live, &last.session).await, "revoked");
+    assert_eq!(t.count_rows("domain_changes").await, 0);
+}
+
+#[tokio::test]
 async fn the_jobs_of_the_server_end_what_is_left() {
     let t = TestServer::start().await;
     let live = production(&t, &[]).await;

@@ -232,4 +232,9 @@ async fn who_may_not_delete_themselves_does_not() {
             false => deleted.is_error(403, "user_delete_self_not_enabled"),
         }
     }
+    // What was said can be taken back.
+    let t = TestServer::start().await;
+    let user = t.user(json!({"email_address": ["a@example.com"], "delete_self_enabled": false})).await;
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    assert_eq!(t.patch(&path, json!({"delete_self_enabled": null})).await.ok()["delete_self_enabled"], true);
 }
