@@ -149,14 +149,19 @@ fn every_instance_has_a_host_of_its_own() {
         (&[&create[..], &["production"]].concat(), "--frontend-api"),
         (
             &[&create[..], &["production", "--frontend-api", "Clerk.Example.com"]].concat(),
-            "is the Frontend API",
+            "are for the instance",
+        ),
+        // SDKs look for the hosted pages of the one above there.
+        (
+            &[&create[..], &["production", "--frontend-api", "accounts.example.com"]].concat(),
+            "are for the instance",
         ),
         (&[&create[..], &["development", "--frontend-api", "localhost:1"]].concat(), "no dot"),
     ] {
         let refused = home.run(line);
         seen.push((refused.status.code(), text(&refused.stderr).contains(said)));
     }
-    assert_eq!(seen, [(Some(2), true); 3]);
+    assert_eq!(seen, [(Some(2), true); 4]);
 
     let (list, _) = home.json(&["instances", "list", "--json"]);
     let hosts: Vec<&str> =
