@@ -31,6 +31,9 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// A passkey: the only registered one that also proves anew who somebody signed in is.
+    pub const PASSKEY: Strategy = Strategy::Registered(Name::known("passkey"));
+
     /// Those the server has by itself.
     const OWN: [Strategy; 10] = [
         Strategy::Admin,
@@ -63,7 +66,7 @@ impl Strategy {
     }
 }
 
-/// The contract knows the server's own; a group that registers others says so in the descriptions of its own.
+/// Groups above register others, and instances name providers of their own: the contract gives examples.
 impl schemars::JsonSchema for Strategy {
     fn inline_schema() -> bool {
         true
@@ -74,7 +77,7 @@ impl schemars::JsonSchema for Strategy {
     }
 
     fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        schemars::json_schema!({ "type": "string", "enum": Strategy::OWN })
+        schemars::json_schema!({ "type": "string", "examples": Strategy::OWN })
     }
 }
 
@@ -114,6 +117,17 @@ impl Name {
         text.bytes().all(is_plain).then_some(Name { bytes, length })
     }
 
+    /// A name that is written in the code.
+    const fn known(text: &str) -> Name {
+        let mut bytes = [0; Name::LONGEST];
+        let mut at = 0;
+        while at < text.len() {
+            bytes[at] = text.as_bytes()[at];
+            at += 1;
+        }
+        Name { bytes, length: at as u8 }
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
@@ -132,6 +146,7 @@ mod tests {
             assert_eq!(serde_json::from_str::<Strategy>(&written).unwrap(), strategy);
         }
         assert_eq!(registered.name(), "oauth_google");
+        assert_eq!(Strategy::PASSKEY, Strategy::Registered(Name::new("passkey").unwrap()));
     }
 
     #[test]

@@ -12,11 +12,11 @@ mod webhook_deliveries;
 mod webhooks;
 
 use clap::ArgMatches;
+use latchkey_groups::UPPER;
 use latchkey_outbound::client::{Client, Options};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
-use crate::groups::UPPER;
 use crate::{frameworks, logging, reference, show};
 
 /// Runs the command the line names.

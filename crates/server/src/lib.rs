@@ -10,7 +10,6 @@ mod config;
 mod failure;
 mod files;
 mod frameworks;
-mod groups;
 mod http;
 mod logging;
 mod provision;

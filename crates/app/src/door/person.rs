@@ -134,7 +134,7 @@ impl Person {
 
     /// Whether there is a second factor to show.
     pub fn has_second_factor(&self) -> bool {
-        !factors::second(&self.user, &self.visitor.site.settings).is_empty()
+        factors::has_second(&self.user, &self.visitor.site.settings)
     }
 
     /// Refuses what needs a recent proof of who it is, unless there is one. Somebody who has a second factor

@@ -18,7 +18,6 @@ use serde_json::{Map, Value};
 use crate::door::visitor::Visitor;
 use crate::people::challenges::model::{Challenge, Newcomer};
 use crate::people::users::model::User;
-use crate::presence::sign_ins::model::SignIn;
 
 /// A first factor of a group above.
 pub trait FirstFactor: Send + Sync {
@@ -33,15 +32,16 @@ pub trait FirstFactor: Send + Sync {
     fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>>;
 
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
-    /// assertion that is good once. `proof` is what `examine` returned with them. An error keeps them out.
+    /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
+    /// keeps them out.
     fn redeem<'a>(
         &'a self,
         _tx: &'a mut Tx,
         _act: &'a Act,
-        _user: &'a User,
+        user: User,
         _proof: &'a Value,
-    ) -> BoxFuture<'a, Result<()>> {
-        Box::pin(async { Ok(()) })
+    ) -> BoxFuture<'a, Result<User>> {
+        Box::pin(async { Ok(user) })
     }
 }
 
@@ -51,8 +51,10 @@ pub struct ProofRequest<'a> {
     pub visitor: &'a Visitor,
     /// By which name.
     pub strategy: Strategy,
-    /// The attempt it is for, unless it begins with this.
-    pub sign_in: Option<&'a SignIn>,
+    /// The attempt it is for; a new one may begin with this.
+    pub attempt: &'a str,
+    /// Who it must be, if that is known: who somebody says they are, or who is signed in and proves it anew.
+    pub user: Option<&'a User>,
     /// Who somebody says they are, if they say so with this very request.
     pub identifier: Option<&'a str>,
     /// Where the browser is to go in the end. It is not checked yet.
@@ -63,10 +65,12 @@ pub struct ProofRequest<'a> {
 
 /// What somebody shows.
 pub struct ShownProof<'a> {
+    /// The browser.
+    pub visitor: &'a Visitor,
     /// By which name.
     pub strategy: Strategy,
-    /// The attempt.
-    pub sign_in: &'a SignIn,
+    /// Who it must be, if that is known.
+    pub user: Option<&'a User>,
     /// The proof that was begun with the same strategy, if one was; it has not expired, nor was it tried too often.
     pub challenge: Option<&'a Challenge>,
     /// The code, for strategies that have one.
@@ -89,6 +93,29 @@ pub enum ProofVerdict {
 /// What a group registers.
 #[derive(Clone)]
 pub struct Registered(pub Arc<dyn FirstFactor>);
+
+/// A way to prove that a wallet is one's own, of a group above. It asks nobody else, so it works inside the transaction.
+pub trait WalletProof: Send + Sync {
+    /// Whether it answers to this name.
+    fn answers_to(&self, name: &str) -> bool;
+
+    /// Begins the proof of a wallet, given in its stored form.
+    fn prepare(&self, act: &Act, strategy: Strategy, wallet: &str) -> Result<Challenge>;
+
+    /// Judges what somebody shows for a proof that was begun and is still open; an error is why it is none.
+    fn examine(&self, challenge: &Challenge, fields: &Map<String, Value>) -> Result<()>;
+}
+
+/// What a group registers that proves wallets.
+#[derive(Clone)]
+pub struct RegisteredWalletProof(pub Arc<dyn WalletProof>);
+
+/// The registered proof of wallets by this name.
+pub fn wallet_proof(registry: &Registry, strategy: Strategy) -> Option<Arc<dyn WalletProof>> {
+    let mut all = registry.all::<RegisteredWalletProof>().iter();
+    let found = all.find(|RegisteredWalletProof(proof)| proof.answers_to(strategy.name()));
+    found.map(|RegisteredWalletProof(proof)| proof.clone())
+}
 
 /// The registered factor of this name, if the instance has one.
 pub fn find(

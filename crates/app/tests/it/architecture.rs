@@ -17,7 +17,7 @@ pub(crate) fn sources(name: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// The crates that make the product: the kernel, and the groups above it.
-pub(crate) const PRODUCT: [&str; 3] = ["letters", "kernel", "app"];
+pub(crate) const PRODUCT: [&str; 4] = ["letters", "kernel", "app", "connections"];
 
 /// The sources of the whole product.
 pub(crate) fn product() -> Vec<(PathBuf, String)> {
@@ -369,11 +369,13 @@ fn a_kind_of_event_is_said_to_be_emitted_if_something_emits_it() {
     }
 }
 
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 15] = [
     "app",
     "base",
     "bench",
+    "connections",
     "db",
+    "groups",
     "images",
     "jose",
     "kernel",
@@ -418,7 +420,7 @@ fn nothing_is_left_undone_or_silenced() {
 
 #[test]
 fn time_and_randomness_come_in_as_arguments() {
-    let pure = ["app", "db", "images", "jose", "kernel", "letters", "passwords"];
+    let pure = ["app", "connections", "db", "images", "jose", "kernel", "letters", "passwords"];
     let words = ["SystemTime", "SystemRng", "SystemClock", "getrandom"];
     assert_eq!(uses(&pure, &words), NOTHING);
 }

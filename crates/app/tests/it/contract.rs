@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use latchkey_app::{document, frontend_document};
+use latchkey_groups::UPPER;
 use serde_json::{Map, Value, json};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
@@ -121,8 +122,8 @@ pub(crate) fn repository() -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "asked to write the files rather than to compare them")]
 fn contracts_in_the_repository_are_what_the_code_says() {
     let documents = [
-        ("contract/backend.json", document("http://127.0.0.1:3400", &[])),
-        ("contract/frontend.json", frontend_document("http://localhost:3401", &[])),
+        ("contract/backend.json", document("http://127.0.0.1:3400", UPPER)),
+        ("contract/frontend.json", frontend_document("http://localhost:3401", UPPER)),
     ];
     for (name, document) in documents {
         let path = repository().join(name);
@@ -140,7 +141,7 @@ fn contracts_in_the_repository_are_what_the_code_says() {
 #[test]
 fn contract_agrees_with_the_published_description() {
     let Some(published) = published() else { return };
-    let ours = document("http://127.0.0.1:3400", &[]);
+    let ours = document("http://127.0.0.1:3400", UPPER);
     let mut found = BTreeSet::new();
     let listed = operations(&published);
     for ((method, path), entry) in operations(&ours).into_iter().filter(|(_, entry)| !is_ours(entry)) {
@@ -168,7 +169,7 @@ fn contract_agrees_with_the_published_description() {
 #[test]
 fn every_published_operation_of_these_groups_is_here() {
     let Some(published) = published() else { return };
-    let ours = document("http://127.0.0.1:3400", &[]);
+    let ours = document("http://127.0.0.1:3400", UPPER);
     let names = |document: &Value, wanted: &dyn Fn(&Value) -> bool| -> BTreeSet<String> {
         let all = operations(document);
         let wanted = all.values().filter(|entry| wanted(entry));
@@ -194,8 +195,8 @@ fn is_ours(entry: &Value) -> bool {
 #[test]
 fn what_the_published_descriptions_advise_against_is_marked_here_too() {
     let faces = [
-        ("bapi", "/v1", document("http://127.0.0.1:3400", &[])),
-        ("fapi", "", frontend_document("http://localhost:3401", &[])),
+        ("bapi", "/v1", document("http://127.0.0.1:3400", UPPER)),
+        ("fapi", "", frontend_document("http://localhost:3401", UPPER)),
     ];
     for (face, prefix, ours) in faces {
         let Some(published) = published_of(face) else { return };

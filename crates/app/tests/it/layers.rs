@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::architecture::{code, sources};
 
 /// The crates of the product and what they stand on, lowest first. A crate uses those before it.
-const CRATES: [&str; 13] = [
+const CRATES: [&str; 15] = [
     "base",
     "db",
     "web",
@@ -18,6 +18,8 @@ const CRATES: [&str; 13] = [
     "letters",
     "kernel",
     "app",
+    "connections",
+    "groups",
     "server",
     "testkit",
     "bench",

@@ -15,6 +15,7 @@ use std::ops::Deref;
 use std::sync::OnceLock;
 
 use latchkey_app::{document, frontend_document, frontend_operations, operations};
+use latchkey_groups::UPPER;
 use latchkey_testkit::{Answer, TestServer};
 use latchkey_web::api::{Credential, Operation, PathPart};
 use latchkey_web::throttle::Per;
@@ -42,13 +43,13 @@ impl Deref for Row {
 /// The operations of the Backend API.
 fn backend() -> Vec<Row> {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    rows(operations(&[]), DOCUMENT.get_or_init(|| document("", &[])))
+    rows(operations(UPPER), DOCUMENT.get_or_init(|| document("", UPPER)))
 }
 
 /// The operations of the Frontend API.
 fn frontend() -> Vec<Row> {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    rows(frontend_operations(&[]), DOCUMENT.get_or_init(|| frontend_document("", &[])))
+    rows(frontend_operations(UPPER), DOCUMENT.get_or_init(|| frontend_document("", UPPER)))
 }
 
 fn rows(operations: Vec<Operation>, document: &'static Value) -> Vec<Row> {

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use latchkey_app::unbuilt::{BACKEND, FRONTEND, Unbuilt, read};
 use latchkey_app::{frontend_operations, operations};
+use latchkey_groups::UPPER;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
@@ -41,7 +42,7 @@ fn faces() -> [Face; 2] {
             list: BACKEND,
             spec: "bapi",
             prefix: "/v1",
-            built: operations(&[]),
+            built: operations(UPPER),
         },
         Face {
             title: "Frontend API",
@@ -49,7 +50,7 @@ fn faces() -> [Face; 2] {
             list: FRONTEND,
             spec: "fapi",
             prefix: "",
-            built: frontend_operations(&[]),
+            built: frontend_operations(UPPER),
         },
     ]
 }

@@ -1,7 +1,10 @@
 //! Routes and handlers of the Frontend API.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use latchkey_base::kinds::SessionId;
+use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{Body, Tx};
 use latchkey_kernel::cx::{Act, Cx};
@@ -9,11 +12,13 @@ use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
-use latchkey_web::form::Form;
+use latchkey_web::form::{Form, OpenForm};
 use latchkey_web::input::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::{Map, Value};
 
+use super::rules;
 use super::steps::{self, ReverificationOutcome, SessionOnClient, WhichFactor};
 use super::view::{self, ReverificationView};
 use crate::door::client::{self, view_context};
@@ -24,6 +29,7 @@ use crate::flows::sign_in::input::{
     AttemptFirstFactor, AttemptSecondFactor, PrepareFirstFactor, PrepareSecondFactor,
 };
 use crate::flows::sign_in::rules::{first_strategy, second_strategy};
+use crate::flows::strategies::{self, FirstFactor, ProofRequest, ShownProof};
 use crate::presence::sessions::model::Level;
 use crate::presence::sessions::present::PresentSession;
 use crate::presence::sessions::store;
@@ -100,14 +106,50 @@ async fn prepare_first(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SessionId>,
-    Form(input): Form<PrepareFirstFactor>,
+    OpenForm(input, fields): OpenForm<PrepareFirstFactor>,
 ) -> Response {
-    let named = input.email_address_id.or(input.phone_number_id);
-    let outcome = match first_strategy(&input.strategy) {
-        Ok(strategy) => prepare(&cx, &visitor, id, WhichFactor::First, Some(strategy), named).await,
-        Err(error) => Err(error),
+    let outcome = match registered(&cx, &visitor, &input.strategy) {
+        Some(factor) => prepare_registered(&cx, &visitor, id, factor, &fields).await,
+        None => {
+            let named = input.email_address_id.or(input.phone_number_id);
+            match first_strategy(&input.strategy) {
+                Ok(strategy) => prepare(&cx, &visitor, id, WhichFactor::First, Some(strategy), named).await,
+                Err(error) => Err(error),
+            }
+        }
     };
     answer(&cx, &visitor, outcome).await
+}
+
+type RegisteredFactor = (Strategy, Arc<dyn FirstFactor>);
+
+/// The factor of a group above by this name.
+fn registered(cx: &Cx, visitor: &Visitor, name: &str) -> Option<RegisteredFactor> {
+    strategies::find(&cx.app.product.registry, name, &visitor.site.settings)
+}
+
+async fn prepare_registered(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    (strategy, factor): RegisteredFactor,
+    fields: &Map<String, Value>,
+) -> Result<ReverificationOutcome> {
+    let PresentSession { user, .. } = find(cx, visitor, &id).await?;
+    let asked = ProofRequest {
+        visitor,
+        strategy,
+        attempt: id.as_str(),
+        user: Some(&user),
+        identifier: None,
+        redirect_url: None,
+        fields,
+    };
+    let challenge = factor.prepare(cx, asked).await?;
+    let kept = run(cx, visitor, id.clone(), move |tx, act, target| {
+        Box::pin(async move { steps::keep(tx, &act, &target, challenge).await })
+    });
+    kept.await
 }
 
 async fn prepare_second(
@@ -143,16 +185,39 @@ async fn attempt_first(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SessionId>,
-    Form(input): Form<AttemptFirstFactor>,
+    OpenForm(input, fields): OpenForm<AttemptFirstFactor>,
 ) -> Response {
-    let outcome = match first_strategy(&input.strategy) {
-        Ok(strategy) => {
+    let outcome = match (registered(&cx, &visitor, &input.strategy), first_strategy(&input.strategy)) {
+        (Some(factor), _) => attempt_registered(&cx, &visitor, id, factor, input.code, &fields).await,
+        (None, Ok(strategy)) => {
             let shown = Shown { strategy, code: input.code, password: input.password };
             attempt(&cx, &visitor, id, WhichFactor::First, shown).await
         }
-        Err(error) => Err(error),
+        (None, Err(error)) => Err(error),
     };
     answer(&cx, &visitor, outcome).await
+}
+
+async fn attempt_registered(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    (strategy, factor): RegisteredFactor,
+    code: Option<Secret>,
+    fields: &Map<String, Value>,
+) -> Result<ReverificationOutcome> {
+    let PresentSession { user, session, .. } = find(cx, visitor, &id).await?;
+    let begun = rules::open(&session, strategy, cx.now)?;
+    let code = code.as_ref().map(Secret::expose);
+    let shown = ShownProof { visitor, strategy, user: Some(&user), challenge: begun, code, fields };
+    let verdict = factor.examine(cx, shown).await?;
+    let examined = begun.cloned();
+    let judged = run(cx, visitor, id.clone(), move |tx, act, target| {
+        Box::pin(
+            async move { steps::judge(tx, &act, &target, &*factor, (strategy, examined), verdict).await },
+        )
+    });
+    judged.await
 }
 
 async fn attempt_second(
@@ -179,18 +244,22 @@ async fn attempt(
     turn: WhichFactor,
     shown: Shown,
 ) -> Result<ReverificationOutcome> {
-    let client = visitor.require_client()?.id.clone();
-    let mut tx = cx.app.db.read().await?;
-    let found = store::find_with_user(&mut tx, &visitor.site.instance, &id, &visitor.site.settings).await?;
-    drop(tx);
-    let mine = found.filter(|found| found.session.client == client);
-    let PresentSession { user, .. } = mine.ok_or_else(|| Error::not_found("session", &id))?;
+    let PresentSession { user, .. } = find(cx, visitor, &id).await?;
     let strategy = shown.strategy;
     let evidence = examine(cx, &WorkOwner::user(&user.instance, &user.id), Some(&user), shown).await?;
     let tried = run(cx, visitor, id, move |tx, act, target| {
         Box::pin(async move { steps::attempt(tx, &act, &target, turn, strategy, evidence).await })
     });
     tried.await
+}
+
+/// The session of the client that asks, with its user.
+async fn find(cx: &Cx, visitor: &Visitor, id: &SessionId) -> Result<PresentSession> {
+    let client = visitor.require_client()?.id.clone();
+    let mut tx = cx.app.db.read().await?;
+    let found = store::find_with_user(&mut tx, &visitor.site.instance, id, &visitor.site.settings).await?;
+    let mine = found.filter(|found| found.session.client == client);
+    mine.ok_or_else(|| Error::not_found("session", id))
 }
 
 async fn run<S>(cx: &Cx, visitor: &Visitor, session: SessionId, step: S) -> Result<ReverificationOutcome>

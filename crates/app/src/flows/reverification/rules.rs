@@ -5,7 +5,7 @@ use latchkey_kernel::limits::ATTEMPT_MS;
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
 
-use crate::people::challenges::model::Challenge;
+use crate::people::challenges::model::{Challenge, State};
 use crate::people::factors::model::Factor;
 use crate::people::factors::rules as factors;
 use crate::people::users::model::User;
@@ -14,7 +14,7 @@ use crate::presence::sessions::model::{Level, Reverification, ReverificationStat
 /// The first factors that prove anew who it is. Links would have to be followed in a browser that may be
 /// another, and a reset proves an address, not a password.
 pub fn first_factors(user: &User, settings: &Settings) -> Vec<Factor> {
-    let usable = [Strategy::Password, Strategy::EmailCode, Strategy::PhoneCode];
+    let usable = [Strategy::Password, Strategy::EmailCode, Strategy::PhoneCode, Strategy::PASSKEY];
     let all = factors::first(user, None, settings).into_iter();
     all.filter(|factor| usable.contains(&factor.strategy)).collect()
 }
@@ -42,6 +42,17 @@ pub fn expected(session: &Session, status: ReverificationStatus) -> Result<&Reve
     match under_way.status() == status {
         true => Ok(under_way),
         false => Err(Error::new(Code::InvalidActionForSessionReverification)),
+    }
+}
+
+/// The proof of a first factor that was begun with a registered strategy, unless its time is over.
+pub fn open(session: &Session, strategy: Strategy, now: Time) -> Result<Option<&Challenge>> {
+    let under_way = expected(session, ReverificationStatus::NeedsFirstFactor)?;
+    let begun = under_way.first_factor.as_ref().filter(|challenge| challenge.strategy == strategy);
+    match begun.map(|challenge| challenge.state(now)) {
+        Some(State::Expired) => Err(Error::new(Code::VerificationExpired)),
+        Some(State::Failed) => Err(Error::new(Code::VerificationFailed)),
+        _ => Ok(begun),
     }
 }
 

@@ -8,10 +8,12 @@ use latchkey_kernel::strategy::Strategy;
 
 use super::rules;
 use crate::flows::factors::evidence::Evidence;
-use crate::flows::factors::proof::prove;
-use crate::flows::factors::rules::choose;
+use crate::flows::factors::proof::{count, prove};
+use crate::flows::factors::rules::{check_open, choose, failed_challenge, proven_challenge};
 use crate::flows::factors::sending::{Sending, send};
+use crate::flows::strategies::{FirstFactor, ProofVerdict};
 use crate::messaging::messages::model::Asker;
+use crate::people::challenges::model::Challenge;
 use crate::people::factors::model::Factor;
 use crate::people::users::model::User;
 use crate::people::users::store as users;
@@ -136,6 +138,61 @@ pub async fn attempt(
     let session = rules::noted(session, proof.challenge);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user: proof.user, refusal: proof.refusal })
+}
+
+/// Keeps a proof that a registered first factor began.
+pub async fn keep(
+    tx: &mut Tx,
+    act: &Act,
+    target: &SessionOnClient,
+    challenge: Challenge,
+) -> Result<ReverificationOutcome> {
+    let (session, user) = lock(tx, act, target).await?;
+    rules::expected(&session, ReverificationStatus::NeedsFirstFactor)?;
+    check_offered(&user, act, challenge.strategy)?;
+    let session = rules::noted(session, challenge);
+    store::save(tx, &session).await?;
+    Ok(ReverificationOutcome { session, user, refusal: None })
+}
+
+/// Goes on from what a registered first factor says of the proof `examined`.
+pub async fn judge(
+    tx: &mut Tx,
+    act: &Act,
+    target: &SessionOnClient,
+    factor: &dyn FirstFactor,
+    (strategy, examined): (Strategy, Option<Challenge>),
+    verdict: ProofVerdict,
+) -> Result<ReverificationOutcome> {
+    let (session, user) = lock(tx, act, target).await?;
+    check_offered(&user, act, strategy)?;
+    if rules::open(&session, strategy, act.now)? != examined.as_ref() {
+        // Another request was faster; what was examined is not what stands there now.
+        return Err(Error::new(Code::ClientStateInvalid));
+    }
+    check_open(&user, act.now)?;
+    let somebody_else = || Error::param(Code::StrategyForUserInvalid, "strategy");
+    let refusal = match verdict {
+        ProofVerdict::User(id, proof) if id == user.id => {
+            let user = factor.redeem(tx, act, user, &proof).await?;
+            let session = rules::noted(session, proven_challenge(examined.as_ref(), strategy, act.now));
+            store::save(tx, &session).await?;
+            return Ok(ReverificationOutcome { session, user, refusal: None });
+        }
+        ProofVerdict::User(..) | ProofVerdict::Nobody(_) => somebody_else(),
+        ProofVerdict::Refused(refusal) => refusal,
+    };
+    let challenge = failed_challenge(examined.as_ref(), strategy, act.now);
+    let (user, refusal) = count(tx, act, user, refusal).await?;
+    let session = rules::noted(session, challenge);
+    store::save(tx, &session).await?;
+    Ok(ReverificationOutcome { session, user, refusal: Some(refusal) })
+}
+
+/// Refuses a first factor that the user does not have.
+fn check_offered(user: &User, act: &Act, strategy: Strategy) -> Result<()> {
+    let turn = WhichFactor::First;
+    choose(&turn.factors(user, act), strategy, None, |_| false, turn.missing()).map(|_| ())
 }
 
 async fn lock(tx: &mut Tx, act: &Act, target: &SessionOnClient) -> Result<(Session, User)> {

@@ -1,6 +1,6 @@
 //! Beginning to sign in.
 
-use latchkey_base::kinds::IdentificationId;
+use latchkey_base::kinds::{IdentificationId, SignInId};
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -32,12 +32,15 @@ pub async fn begin(
     fields: &Map<String, Value>,
 ) -> Result<SignInAttempt> {
     let context = SignInContext::new(cx, visitor);
+    let id = SignInId::new(cx.now, &*cx.app.rng);
     let locale = locale(input.locale.as_deref());
     let name = input.strategy.as_deref().unwrap_or_default();
     let plan = match strategies::find(&cx.app.product.registry, name, context.settings()) {
         Some((strategy, factor)) => {
             let (identifier, redirect_url) = (input.identifier.as_deref(), input.redirect_url.as_deref());
-            let asked = ProofRequest { visitor, strategy, sign_in: None, identifier, redirect_url, fields };
+            let attempt = id.as_str();
+            let asked =
+                ProofRequest { visitor, strategy, attempt, user: None, identifier, redirect_url, fields };
             Plan::Registered(Box::new(factor.prepare(cx, asked).await?))
         }
         None => plan(input, context.settings())?,
@@ -53,7 +56,7 @@ pub async fn begin(
         }
         _ => None,
     };
-    cx.write(move |tx| Box::pin(create(tx, context, plan, locale, evidence))).await
+    cx.write(move |tx| Box::pin(create(tx, context, id, plan, locale, evidence))).await
 }
 
 async fn find(cx: &Cx, visitor: &Visitor, named_by: Named, identifier: &str) -> Result<Option<User>> {
@@ -64,6 +67,7 @@ async fn find(cx: &Cx, visitor: &Visitor, named_by: Named, identifier: &str) -> 
 async fn create(
     tx: &mut Tx,
     context: SignInContext,
+    id: SignInId,
     plan: Plan,
     locale: Option<String>,
     evidence: Option<Evidence>,
@@ -71,7 +75,7 @@ async fn create(
     let act = &context.act;
     let LockedClient { client, secret } = context.client.lock_or_create(tx, act).await?;
     let earlier = client.sign_in.clone();
-    let sign_in = SignIn::new(&act.instance, &client.id, locale, act.now, &*act.rng);
+    let sign_in = SignIn::new(&act.instance, id, &client.id, locale, act.now);
     let attempt = SignInAttempt { client, secret, sign_in, user: None, refusal: None, is_elsewhere: false };
     let present = finish::present(tx, &context, &attempt.client).await?;
     let mut attempt = match plan {

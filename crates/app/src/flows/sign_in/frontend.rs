@@ -123,7 +123,16 @@ async fn prepare(
     if let Some((strategy, factor)) = strategies::find(&cx.app.product.registry, name, &visitor.site.settings)
     {
         let redirect_url = input.redirect_url.as_deref();
-        let asked = ProofRequest { visitor, strategy, sign_in: None, identifier: None, redirect_url, fields };
+        let attempt = id.to_string();
+        let asked = ProofRequest {
+            visitor,
+            strategy,
+            attempt: &attempt,
+            user: None,
+            identifier: None,
+            redirect_url,
+            fields,
+        };
         return registered::prepare(cx, id, &*factor, asked).await;
     }
     let context = SignInContext::new(cx, visitor);
@@ -189,11 +198,11 @@ async fn try_registered(
     code: Option<Secret>,
     fields: &Map<String, Value>,
 ) -> Result<SignInAttempt> {
-    let (sign_in, _) = attempt::find(cx, visitor, &id).await?;
+    let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
     rules::expects_ticket(&sign_in, cx.now)?;
     let challenge = registered::open(&sign_in, strategy, cx.now)?;
     let code = code.as_ref().map(Secret::expose);
-    let shown = strategies::ShownProof { strategy, sign_in: &sign_in, challenge, code, fields };
+    let shown = strategies::ShownProof { visitor, strategy, user: user.as_ref(), challenge, code, fields };
     let verdict = factor.examine(cx, shown).await?;
     let (context, examined) = (SignInContext::new(cx, visitor), (strategy, challenge.cloned()));
     cx.write(move |tx| Box::pin(registered::judge(tx, context, id, factor, examined, verdict))).await

@@ -26,9 +26,9 @@ pub async fn prepare(
     asked: ProofRequest<'_>,
 ) -> Result<SignInAttempt> {
     let visitor = asked.visitor;
-    let (sign_in, _) = attempt::find(cx, visitor, &id).await?;
+    let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
     rules::expects_ticket(&sign_in, cx.now)?;
-    let challenge = factor.prepare(cx, ProofRequest { sign_in: Some(&sign_in), ..asked }).await?;
+    let challenge = factor.prepare(cx, ProofRequest { user: user.as_ref(), ..asked }).await?;
     let context = SignInContext::new(cx, visitor);
     cx.write(move |tx| Box::pin(keep(tx, context, id, challenge))).await
 }
@@ -87,7 +87,7 @@ pub async fn judge(
             check_open(&user, act.now)?;
             let present = finish::present(tx, &context, &attempt.client).await?;
             rules::check_free(&present, Some(&user.id), context.settings())?;
-            factor.redeem(tx, act, &user, &proof).await?;
+            let user = factor.redeem(tx, act, user, &proof).await?;
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
             attempt.sign_in.first_factor = Some(proven_challenge(examined.as_ref(), strategy, act.now));
             finish::after_first(tx, &context, attempt, user, strategy, None).await?

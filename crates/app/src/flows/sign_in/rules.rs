@@ -130,7 +130,7 @@ pub fn after_first(
     if is_reset(strategy) && !is_password_new {
         return SignInStep::NeedsNewPassword;
     }
-    if !factors::second(user, settings).is_empty() {
+    if factors::has_second(user, settings) {
         return SignInStep::NeedsSecondFactor;
     }
     let is_known = sign_in.claim.as_ref().is_some_and(|claim| claim.is_known) || user.bypass_client_trust;
@@ -182,7 +182,7 @@ pub fn wrong_password() -> Error {
 
 #[cfg(test)]
 mod tests {
-    use latchkey_base::kinds::{ClientId, InstanceId};
+    use latchkey_base::kinds::{ClientId, InstanceId, SignInId};
     use latchkey_base::rng::SeededRng;
 
     use super::*;
@@ -193,7 +193,7 @@ mod tests {
     fn sign_in(step: SignInStep) -> SignIn {
         let rng = SeededRng::new(1);
         let client = ClientId::new(NOW, &rng);
-        SignIn { step, ..SignIn::new(&InstanceId::unset(), &client, None, NOW, &rng) }
+        SignIn { step, ..SignIn::new(&InstanceId::unset(), SignInId::new(NOW, &rng), &client, None, NOW) }
     }
 
     fn user(more: &str) -> User {

@@ -7,12 +7,13 @@ use latchkey_kernel::cx::Cx;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::{Api, Entrance};
-use latchkey_web::form::Form;
+use latchkey_web::form::{Form, OpenForm};
 use latchkey_web::input::Path;
+use serde_json::{Map, Value};
 
 use super::input::{AttemptSignUpVerification, PrepareVerification, SignUpForm};
 use super::rules;
-use super::step::{CheckedForm, SignUpContext, StepOutcome, write_retrying_once};
+use super::step::{CheckedForm, ShownToProve, SignUpContext, StepOutcome, write_retrying_once};
 use crate::door::client::view_context;
 use crate::door::redirects;
 use crate::door::reply::Envelope;
@@ -117,23 +118,29 @@ async fn attempt(
     cx: Cx,
     mut visitor: Visitor,
     Path(id): Path<SignUpId>,
-    Form(form): Form<AttemptSignUpVerification>,
+    OpenForm(form, fields): OpenForm<AttemptSignUpVerification>,
 ) -> Response {
-    let step = try_code(&cx, &visitor, id, form).await;
+    let step = try_proof(&cx, &visitor, id, form, fields).await;
     answer(&cx, &mut visitor, step).await
 }
 
-async fn try_code(
+async fn try_proof(
     cx: &Cx,
     visitor: &Visitor,
     id: SignUpId,
     form: AttemptSignUpVerification,
+    fields: Map<String, Value>,
 ) -> Result<StepOutcome> {
-    let strategy = rules::coded(form.strategy.as_deref())?;
-    let code = form.code.filter(|code| !code.expose().is_empty());
-    let code = code.ok_or_else(|| Error::param(Code::FormParamMissing, "code"))?;
+    let strategy = rules::given_by_form(form.strategy.as_deref())?;
+    let shown = match strategy {
+        Strategy::Registered(_) => ShownToProve::Fields(fields),
+        _ => {
+            let code = form.code.filter(|code| !code.expose().is_empty());
+            ShownToProve::Code(code.ok_or_else(|| Error::param(Code::FormParamMissing, "code"))?)
+        }
+    };
     let context = context(cx, visitor);
-    write_retrying_once(cx, move |tx| Box::pin(context.attempt(tx, id, strategy, code))).await
+    write_retrying_once(cx, move |tx| Box::pin(context.attempt(tx, id, strategy, shown))).await
 }
 
 /// Answers with the attempt, or with the refusal; the client is shown as it is after the step.

@@ -10,6 +10,7 @@ use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
 
 use super::input::SignUpForm;
+use crate::flows::strategies::wallet_proof;
 use crate::people::challenges::rules as challenges;
 use crate::people::challenges::rules::{ChallengeTarget, PreparedChallenge};
 use crate::people::identifications::rules::{attribute, checked};
@@ -168,8 +169,8 @@ pub fn named(strategy: Option<&str>) -> Result<Strategy> {
     sent(name).ok_or_else(|| Error::param(Code::VerificationStrategyInvalid, "strategy"))
 }
 
-/// The strategy of a proof that is given as a code.
-pub fn coded(strategy: Option<&str>) -> Result<Strategy> {
+/// The strategy of a proof that is given by whoever signs up: a code, or a signature.
+pub fn given_by_form(strategy: Option<&str>) -> Result<Strategy> {
     match named(strategy)? {
         Strategy::EmailLink => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
         strategy => Ok(strategy),
@@ -178,12 +179,14 @@ pub fn coded(strategy: Option<&str>) -> Result<Strategy> {
 
 fn sent(name: &str) -> Option<Strategy> {
     let all = [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode];
-    all.into_iter().find(|strategy| strategy.name() == name)
+    let wallet = || Strategy::try_from(name.to_owned()).ok().filter(|_| name.starts_with("web3_"));
+    all.into_iter().find(|strategy| strategy.name() == name).or_else(wallet)
 }
 
 pub fn proves(strategy: Strategy) -> ContactKind {
     match strategy {
         Strategy::PhoneCode => ContactKind::Phone,
+        Strategy::Registered(_) => ContactKind::Wallet,
         _ => ContactKind::Email,
     }
 }
@@ -209,6 +212,12 @@ pub fn prepare(
     let target = ChallengeTarget { kind, value: &claimed.value, identification: None };
     let previous = claimed.verification.as_ref();
     let prepared = match strategy {
+        Strategy::Registered(_) => {
+            let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
+            let proof = wallet_proof(&act.registry, strategy).ok_or_else(unknown)?;
+            let challenge = proof.prepare(act, strategy, &claimed.value)?;
+            PreparedChallenge { challenge, secret: Secret::new(String::new()), is_sent: false }
+        }
         Strategy::EmailLink => {
             let url = redirect_url.ok_or_else(|| Error::param(Code::FormParamMissing, "redirect_url"))?;
             challenges::link(act, &target, &owner, url, previous)?

@@ -7,14 +7,16 @@ use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::{Body, Tx, unique_violation};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
+use serde_json::{Map, Value};
 
 use super::input::SignUpForm;
 use super::{complete, restrictions, rules, tickets, transfer};
 use crate::door::visitor::{ClientHandle, LockedClient};
+use crate::flows::strategies::wallet_proof;
 use crate::messaging::messages::model::{Asker, Recipient};
 use crate::messaging::messages::rules::Purpose;
 use crate::messaging::messages::{rules as messages, sending as outgoing};
-use crate::people::challenges::rules::{AttemptOutcome, attempt_code};
+use crate::people::challenges::rules::{AttemptOutcome, attempt_code, attempt_proof};
 use crate::people::identifications::rules::taken_problem;
 use crate::people::recipients::channel;
 use crate::people::users::store as users;
@@ -41,6 +43,15 @@ pub struct StepOutcome {
     pub sign_up: SignUp,
     /// Why the answer is a refusal, if it is.
     pub refusal: Option<Error>,
+}
+
+/// What somebody shows to prove that an address, number or wallet is theirs.
+#[derive(Clone)]
+pub enum ShownToProve {
+    /// The code that was sent.
+    Code(Secret),
+    /// What a registered proof reads from the form.
+    Fields(Map<String, Value>),
 }
 
 /// What a form says, checked as far as that is possible without looking at the database.
@@ -125,13 +136,13 @@ impl SignUpContext {
         Ok(StepOutcome { client, secret: None, sign_up, refusal: None })
     }
 
-    /// Tries a code.
+    /// Tries what somebody shows to prove an address, number or wallet.
     pub async fn attempt(
         self,
         tx: &mut Tx,
         id: SignUpId,
         strategy: Strategy,
-        code: Secret,
+        shown: ShownToProve,
     ) -> Result<StepOutcome> {
         let act = &self.act;
         let (client, mut sign_up) = self.lock(tx, &id).await?;
@@ -145,7 +156,14 @@ impl SignUpContext {
             None if claimed.is_outdated => return Err(Error::new(Code::SignUpOutdatedVerification)),
             None => return Err(Error::new(Code::VerificationMissing)),
         };
-        let AttemptOutcome { challenge, refusal } = attempt_code(&act.master, challenge, &code, act.now)?;
+        let AttemptOutcome { challenge, refusal } = match shown {
+            ShownToProve::Code(code) => attempt_code(&act.master, challenge, &code, act.now)?,
+            ShownToProve::Fields(fields) => {
+                let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
+                let proof = wallet_proof(&act.registry, strategy).ok_or_else(unknown)?;
+                attempt_proof(challenge, act.now, |challenge| proof.examine(challenge, &fields))
+            }
+        };
         claimed.verification = Some(challenge);
         if refusal.is_none() {
             sign_up = attempts::open(sign_up, act.now)?;

@@ -45,12 +45,28 @@ pub struct Challenge {
     /// Proven, but nobody has an account with it: signing up can go on from here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transferable: bool,
+    /// Why it failed for good, for those who come back from another site and are told there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ChallengeFailure>,
+    /// What a registered strategy keeps for itself, sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<String>,
     /// What a registered strategy shows of it besides, such as where the browser has to go.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
     pub details: Map<String, Value>,
     /// Whom it proved, if nobody has an account with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub newcomer: Option<Newcomer>,
+}
+
+/// Why a challenge failed, as answers say it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ChallengeFailure {
+    pub code: String,
+    pub message: String,
+    pub long_message: String,
+    #[serde(default, skip_serializing_if = "Map::is_empty")]
+    pub meta: Map<String, Value>,
 }
 
 /// What a registered strategy knows of somebody who has no account yet. The address and the number are proven.
@@ -91,6 +107,7 @@ impl Challenge {
         match self {
             Challenge { transferable: true, .. } => State::Transferable,
             Challenge { verified_at: Some(_), .. } => State::Verified,
+            Challenge { failure: Some(_), .. } => State::Failed,
             Challenge { attempts, .. } if *attempts >= VERIFICATION_ATTEMPTS && self.expire_at.is_some() => {
                 State::Failed
             }
@@ -126,6 +143,8 @@ impl Challenge {
             verified_at: Some(now),
             verified_at_client: None,
             transferable: false,
+            failure: None,
+            sealed: None,
             details: Map::new(),
             newcomer: None,
         }

@@ -173,6 +173,24 @@ pub fn is_link(challenge: &Challenge, secret: &str) -> bool {
     challenge.strategy == Strategy::EmailLink && constant_time_eq(expected.as_bytes(), given.as_bytes())
 }
 
+/// Tries what a registered strategy judges. It is asked only while the challenge is open.
+pub fn attempt_proof(
+    challenge: Challenge,
+    now: Time,
+    examine: impl FnOnce(&Challenge) -> Result<()>,
+) -> AttemptOutcome {
+    let wrong = match challenge.state(now) {
+        State::Unverified => examine(&challenge).err(),
+        State::Verified | State::Transferable | State::Failed | State::Expired => None,
+    };
+    let tried = attempt(challenge, wrong.is_none(), now);
+    let is_wrong = tried.refusal.as_ref().is_some_and(|refusal| refusal.code() == Code::FormCodeIncorrect);
+    match wrong.filter(|_| is_wrong) {
+        Some(wrong) => AttemptOutcome { refusal: Some(wrong), ..tried },
+        None => tried,
+    }
+}
+
 fn attempt(mut challenge: Challenge, is_right: bool, now: Time) -> AttemptOutcome {
     let refusal = match challenge.state(now) {
         State::Verified | State::Transferable => Some(Error::new(Code::VerificationAlreadyVerified)),

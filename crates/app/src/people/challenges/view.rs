@@ -24,9 +24,35 @@ pub struct ChallengeView {
     verified_at_client: Option<ClientId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     channel: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<FailureView>,
     #[serde(flatten)]
     #[schemars(skip)]
     details: Map<String, Value>,
+}
+
+/// Why it failed.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "VerificationError")]
+struct FailureView {
+    code: String,
+    message: String,
+    long_message: String,
+    #[serde(skip_serializing_if = "Map::is_empty")]
+    meta: Map<String, Value>,
+}
+
+/// What verifications by a registered strategy are called.
+pub fn registered_object(name: &str) -> &'static str {
+    match name {
+        "passkey" => "verification_passkey",
+        "trusted_device" => "verification_trusted_device",
+        "google_one_tap" => "verification_google_one_tap",
+        _ if name.starts_with("web3_") => "verification_web3",
+        _ if name.starts_with("from_oauth_") => "verification_from_oauth",
+        _ if name.starts_with("oauth_") => "verification_oauth",
+        _ => "verification",
+    }
 }
 
 pub fn verification(challenge: &Challenge, now: Time) -> ChallengeView {
@@ -37,7 +63,7 @@ pub fn verification(challenge: &Challenge, now: Time) -> ChallengeView {
             Strategy::BackupCode => "verification_backup_code",
             Strategy::EmailLink => "verification_email_link",
             Strategy::Password => "verification_password",
-            Strategy::Registered(_) => "verification",
+            Strategy::Registered(name) => registered_object(name.as_str()),
             Strategy::Ticket => "verification_ticket",
             Strategy::Totp => "verification_totp",
             Strategy::EmailCode
@@ -51,6 +77,12 @@ pub fn verification(challenge: &Challenge, now: Time) -> ChallengeView {
         expire_at: challenge.expire_at,
         verified_at_client: challenge.verified_at_client.clone(),
         channel: is_phone.then_some("sms"),
+        error: challenge.failure.as_ref().map(|failure| FailureView {
+            code: failure.code.clone(),
+            message: failure.message.clone(),
+            long_message: failure.long_message.clone(),
+            meta: failure.meta.clone(),
+        }),
         details: challenge.details.clone(),
     }
 }

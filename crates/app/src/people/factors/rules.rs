@@ -109,6 +109,11 @@ pub fn second(user: &User, settings: &Settings) -> Vec<Factor> {
     factors
 }
 
+/// Whether a user has a second factor that counts.
+pub fn has_second(user: &User, settings: &Settings) -> bool {
+    !second(user, settings).is_empty()
+}
+
 /// What somebody proves beside the password in a browser that has not seen them before.
 pub fn trust(user: &User, typed: Option<&IdentificationId>, settings: &Settings) -> Vec<Factor> {
     let mut factors = Vec::new();

@@ -19,6 +19,8 @@ pub struct FactorView {
     #[serde(skip_serializing_if = "Option::is_none")]
     phone_number_id: Option<IdentificationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    web3_wallet_id: Option<IdentificationId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     primary: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<bool>,
@@ -34,6 +36,7 @@ pub fn factor(factor: &Factor) -> FactorView {
         safe_identifier: recipient.map(|recipient| recipient.safe_identifier.clone()),
         email_address_id: id(ContactKind::Email),
         phone_number_id: id(ContactKind::Phone),
+        web3_wallet_id: id(ContactKind::Wallet),
         primary: recipient.and_then(|recipient| recipient.is_primary),
         default: recipient.filter(|recipient| recipient.is_default).map(|_| true),
     }

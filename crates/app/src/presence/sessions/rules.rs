@@ -107,7 +107,7 @@ pub fn check_enterable(user: &User, now: Time) -> Result<()> {
 /// What a user has to do before a session counts.
 fn tasks(user: &User, settings: &Settings) -> Vec<Task> {
     let must_reset = user.password.as_ref().is_some_and(|password| password.compromised);
-    let must_set_up = settings.is_second_factor_required() && factors::second(user, settings).is_empty();
+    let must_set_up = settings.is_second_factor_required() && !factors::has_second(user, settings);
     let all = [(must_reset, Task::ResetPassword), (must_set_up, Task::SetupMfa)];
     all.into_iter().filter(|(is_due, _)| *is_due).map(|(_, task)| task).collect()
 }

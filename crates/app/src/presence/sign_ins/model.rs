@@ -4,7 +4,6 @@ use latchkey_base::Time;
 use latchkey_base::kinds::{
     ClientId, IdentificationId, InstanceId, OrganizationId, SessionId, SignInId, UserId,
 };
-use latchkey_base::rng::Rng;
 use latchkey_kernel::limits::ATTEMPT_MS;
 use serde::{Deserialize, Serialize};
 
@@ -116,14 +115,14 @@ impl SignIn {
     /// An attempt that has only begun.
     pub fn new(
         instance: &InstanceId,
+        id: SignInId,
         client: &ClientId,
         locale: Option<String>,
         now: Time,
-        rng: &dyn Rng,
     ) -> SignIn {
         SignIn {
             instance: instance.clone(),
-            id: SignInId::new(now, rng),
+            id,
             client: client.clone(),
             step: SignInStep::NeedsIdentifier,
             claim: None,

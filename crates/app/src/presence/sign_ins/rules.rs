@@ -10,7 +10,7 @@ use crate::people::users::model::User;
 /// gone is not asked for, one that came is. Where nothing is left to be asked for, the first factor is proven once
 /// more: to have proven it is not enough while there was something to prove beside it.
 pub fn due(sign_in: SignIn, user: &User, settings: &Settings) -> SignIn {
-    let has_second = || !factors::second(user, settings).is_empty();
+    let has_second = || factors::has_second(user, settings);
     let has_trust = || !factors::trust(user, sign_in.typed(), settings).is_empty();
     match sign_in.step {
         SignInStep::NeedsSecondFactor if !has_second() => {
@@ -29,7 +29,7 @@ pub fn due(sign_in: SignIn, user: &User, settings: &Settings) -> SignIn {
 #[cfg(test)]
 mod tests {
     use latchkey_base::Time;
-    use latchkey_base::kinds::{ClientId, InstanceId};
+    use latchkey_base::kinds::{ClientId, InstanceId, SignInId};
     use latchkey_base::rng::SeededRng;
     use latchkey_kernel::strategy::Strategy;
 
@@ -50,7 +50,8 @@ mod tests {
     fn next(step: SignInStep, user: &User) -> (SignInStep, bool, bool) {
         let rng = SeededRng::new(1);
         let proven = || Some(Challenge::proven(Strategy::Password, NOW));
-        let blank = SignIn::new(&InstanceId::unset(), &ClientId::new(NOW, &rng), None, NOW, &rng);
+        let blank =
+            SignIn::new(&InstanceId::unset(), SignInId::new(NOW, &rng), &ClientId::new(NOW, &rng), None, NOW);
         let sign_in = SignIn { step, first_factor: proven(), second_factor: proven(), ..blank };
         let due = due(sign_in, user, &Settings::default());
         (due.step, due.first_factor.is_some(), due.second_factor.is_some())

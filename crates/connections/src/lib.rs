@@ -1,0 +1,9 @@
+//! Ways to sign in that somebody or something else vouches for: accounts at other providers, passkeys, wallets.
+//!
+//! A crate above `latchkey-app`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
+//! below knows it.
+
+use latchkey_kernel::group::Group;
+
+/// What it adds to the server.
+pub const GROUP: Group = Group { ..Group::named("connections") };
