@@ -1,6 +1,7 @@
 //! The accounts of people: who they are, how they prove it, who may have one, and the tickets that let them in.
 
 pub mod challenges;
+pub mod external_accounts;
 pub mod factors;
 pub mod identifications;
 pub mod images;

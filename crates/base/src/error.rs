@@ -293,6 +293,9 @@ catalogue! {
 
     // Users and their identifications.
     DeleteLinkedIdentificationDisallowed = 400 "delete_linked_identification_disallowed" "This is linked to a connected account; remove that first.";
+    ExternalAccountEmailAddressVerificationRequired = 400 "external_account_email_address_verification_required" "The address of this account has to be verified first.";
+    ExternalAccountExists = 400 "external_account_exists" "This account is connected to another user already.";
+    ExternalAccountMissingRefreshToken = 400 "external_account_missing_refresh_token" "The provider gave no refresh token for this account. Connect it again.";
     ExternalAccountNotFound = 404 "external_account_not_found" "This user has no such connected account.";
     FeatureNotEnabled = 403 "feature_not_enabled" "This feature is switched off for the instance.";
     IdentificationClaimed = 400 "identification_claimed" "Another user holds this by now.";
@@ -305,6 +308,12 @@ catalogue! {
     ImageTooManyPixels = 400 "image_too_many_pixels" "The image has too many pixels. Make it smaller and upload it again.";
     ImageTooLarge = 413 "image_too_large" "The image is larger than 10 MB.";
     LastRequiredIdentificationDeletionFailed = 400 "last_required_identification_deletion_failed" "This is the user's last identification of a kind the instance requires.";
+    OauthAccountAlreadyConnected = 400 "oauth_account_already_connected" "The user has an account of this provider already.";
+    OauthCallbackInvalid = 400 "oauth_callback_invalid" "Nobody waits for this answer of a provider: it was used already, it came too late, or it came to another browser than the one that asked for it. Start again.";
+    OauthIdentificationClaimed = 400 "oauth_identification_claimed" "This account, or its e-mail address, belongs to another user.";
+    OauthMissingAccessToken = 422 "oauth_missing_access_token" "There is no access token for this account. The user has to connect it again.";
+    OauthMissingRefreshToken = 422 "oauth_missing_refresh_token" "The access token has expired, and the provider gave no refresh token. The user has to connect the account again.";
+    OauthNonAuthenticatableProvider = 400 "oauth_non_authenticatable_provider" "This provider connects accounts, and signs nobody in.";
     OauthTokenProviderNotEnabled = 404 "oauth_token_provider_not_enabled" "This provider is not enabled for the instance.";
     PasskeyNotRegistered = 404 "passkey_not_registered" "This user has no such passkey.";
     VerificationAlreadyVerified = 400 "verification_already_verified" "This verification was already accepted.";

@@ -127,4 +127,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0023_external_accounts",
+        common: include_str!("../../../migrations/0023_external_accounts.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
-use latchkey_base::kinds::UserId;
+use latchkey_base::kinds::{IdentificationId, UserId};
 use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
@@ -30,6 +30,16 @@ pub trait FirstFactor: Send + Sync {
 
     /// Judges what somebody shows. Runs before the transaction, so it may ask others.
     fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>>;
+
+    /// Whether what somebody sends to begin with is the whole proof already, such as a token of a provider.
+    fn is_shown_at_once(&self, _name: &str) -> bool {
+        false
+    }
+
+    /// Whether whom it proved has to choose a new password before they are in.
+    fn asks_for_new_password(&self, _proof: &Value) -> bool {
+        false
+    }
 
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
     /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
@@ -71,6 +81,8 @@ pub struct ShownProof<'a> {
     pub strategy: Strategy,
     /// Who it must be, if that is known.
     pub user: Option<&'a User>,
+    /// Whether somebody signs up by it.
+    pub is_sign_up: bool,
     /// The proof that was begun with the same strategy, if one was; it has not expired, nor was it tried too often.
     pub challenge: Option<&'a Challenge>,
     /// The code, for strategies that have one.
@@ -84,6 +96,9 @@ pub struct ShownProof<'a> {
 pub enum ProofVerdict {
     /// That it is this user, and what `redeem` has to know of the proof.
     User(UserId, Value),
+    /// That it may be this user, with the identification by which they are named: they have to prove it in another way
+    /// first, then this is redeemed.
+    Maybe(UserId, IdentificationId, Value),
     /// That it is somebody who has no account yet: signing up can go on from here.
     Nobody(Newcomer),
     /// Nothing.

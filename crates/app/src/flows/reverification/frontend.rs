@@ -209,7 +209,15 @@ async fn attempt_registered(
     let PresentSession { user, session, .. } = find(cx, visitor, &id).await?;
     let begun = rules::open(&session, strategy, cx.now)?;
     let code = code.as_ref().map(Secret::expose);
-    let shown = ShownProof { visitor, strategy, user: Some(&user), challenge: begun, code, fields };
+    let shown = ShownProof {
+        visitor,
+        strategy,
+        user: Some(&user),
+        is_sign_up: false,
+        challenge: begun,
+        code,
+        fields,
+    };
     let verdict = factor.examine(cx, shown).await?;
     let examined = begun.cloned();
     let judged = run(cx, visitor, id.clone(), move |tx, act, target| {

@@ -179,7 +179,7 @@ pub async fn judge(
             store::save(tx, &session).await?;
             return Ok(ReverificationOutcome { session, user, refusal: None });
         }
-        ProofVerdict::User(..) | ProofVerdict::Nobody(_) => somebody_else(),
+        ProofVerdict::User(..) | ProofVerdict::Maybe(..) | ProofVerdict::Nobody(_) => somebody_else(),
         ProofVerdict::Refused(refusal) => refusal,
     };
     let challenge = failed_challenge(examined.as_ref(), strategy, act.now);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use latchkey_base::kinds::SignInId;
+use latchkey_base::kinds::{ClientId, SignInId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
@@ -16,6 +16,7 @@ use crate::door::visitor::{ClientHandle, Visitor};
 use crate::people::users::model::User;
 use crate::people::users::store as users;
 use crate::presence::clients::model::Client;
+use crate::presence::clients::store as clients;
 use crate::presence::clients::token::ClientProof;
 use crate::presence::sign_ins::model::SignIn;
 use crate::presence::sign_ins::view::{self, SignInView};
@@ -75,6 +76,20 @@ pub async fn lock_alone(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> 
     let client = lock_client(tx, context, id).await?;
     let sign_in = lock_sign_in(tx, context, &client, id).await?;
     Ok(SignInAttempt { client, secret: None, sign_in, user: None, refusal: None, is_elsewhere: false })
+}
+
+/// The same for somebody who comes back from another site, on the client that began.
+pub async fn lock_returned(
+    tx: &mut Tx,
+    context: &SignInContext,
+    on: &ClientId,
+    id: &SignInId,
+) -> Result<SignInAttempt> {
+    let gone = || Error::new(Code::OauthCallbackInvalid);
+    let client = clients::lock(tx, &context.act.instance, on).await?.ok_or_else(gone)?;
+    let sign_in = lock_sign_in(tx, context, &client, id).await.map_err(|_| gone())?;
+    let is_elsewhere = context.client.id() != Some(on);
+    Ok(SignInAttempt { client, secret: None, sign_in, user: None, refusal: None, is_elsewhere })
 }
 
 /// The attempt of a client that is locked already.

@@ -10,12 +10,13 @@ use serde_json::{Map, Value};
 
 use super::attempt::{SignInAttempt, SignInContext};
 use super::input::CreateSignIn;
-use super::plan::{Identify, Plan, SignInMethod, locale, plan};
+use super::plan::{Identify, Plan, ShownAtOnce, SignInMethod, locale, plan};
 use super::steps::{self, FactorRequest};
-use super::{finish, rules, ticket};
+use super::{finish, registered, rules, ticket};
 use crate::door::visitor::{LockedClient, Visitor};
 use crate::flows::factors::evidence::{Evidence, Shown, examine_evenly};
-use crate::flows::strategies::{self, ProofRequest};
+use crate::flows::strategies::{self, ProofRequest, ShownProof};
+use crate::people::challenges::model::Challenge;
 use crate::people::restrictions::check::check_typed;
 use crate::people::users::model::User;
 use crate::people::users::store as users;
@@ -23,6 +24,7 @@ use crate::presence::clients::store as clients;
 use crate::presence::sessions::model::Session;
 use crate::presence::sign_ins::model::{ClaimedIdentity, Named, SignIn, SignInStep};
 use crate::presence::sign_ins::store;
+use crate::presence::sign_ups;
 
 /// Begins an attempt, as far as the input goes.
 pub async fn begin(
@@ -36,6 +38,19 @@ pub async fn begin(
     let locale = locale(input.locale.as_deref());
     let name = input.strategy.as_deref().unwrap_or_default();
     let plan = match strategies::find(&cx.app.product.registry, name, context.settings()) {
+        Some((strategy, factor)) if factor.is_shown_at_once(name) => {
+            let shown = ShownProof {
+                visitor,
+                strategy,
+                user: None,
+                is_sign_up: false,
+                challenge: None,
+                code: None,
+                fields,
+            };
+            let verdict = factor.examine(cx, shown).await?;
+            Plan::Shown(Box::new(ShownAtOnce { factor, examined: (strategy, None), verdict }))
+        }
         Some((strategy, factor)) => {
             let (identifier, redirect_url) = (input.identifier.as_deref(), input.redirect_url.as_deref());
             let attempt = id.as_str();
@@ -43,7 +58,10 @@ pub async fn begin(
                 ProofRequest { visitor, strategy, attempt, user: None, identifier, redirect_url, fields };
             Plan::Registered(Box::new(factor.prepare(cx, asked).await?))
         }
-        None => plan(input, context.settings())?,
+        None => match plan(input, context.settings())? {
+            Plan::Transfer => transferred(cx, visitor, fields).await?,
+            plan => plan,
+        },
     };
     let evidence = match &plan {
         Plan::Identify(Identify { identifier, named_by, way: SignInMethod::Password(password), .. }) => {
@@ -57,6 +75,46 @@ pub async fn begin(
         _ => None,
     };
     cx.write(move |tx| Box::pin(create(tx, context, id, plan, locale, evidence))).await
+}
+
+/// Goes on from an attempt to sign up by an account of somebody who is a user already.
+async fn transferred(cx: &Cx, visitor: &Visitor, fields: &Map<String, Value>) -> Result<Plan> {
+    let nothing = || Error::new(Code::AccountTransferInvalid);
+    let client = visitor.client().ok_or_else(nothing)?;
+    let mut tx = cx.app.db.read().await?;
+    let challenge = sign_ups::transferable(&mut tx, client, cx.now).await?.ok_or_else(nothing)?;
+    drop(tx);
+    let (registry, settings) = (&cx.app.product.registry, &visitor.site.settings);
+    let (strategy, factor) =
+        strategies::find(registry, challenge.strategy.name(), settings).ok_or_else(nothing)?;
+    let shown = ShownProof {
+        visitor,
+        strategy,
+        user: None,
+        is_sign_up: false,
+        challenge: Some(&challenge),
+        code: None,
+        fields,
+    };
+    let verdict = factor.examine(cx, shown).await?;
+    Ok(Plan::Shown(Box::new(ShownAtOnce { factor, examined: (strategy, Some(challenge)), verdict })))
+}
+
+/// Ends the attempt to sign up that this one goes on from, so that it can be taken over once.
+async fn without_sign_up(
+    tx: &mut Tx,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
+    examined: Option<&Challenge>,
+) -> Result<SignInAttempt> {
+    let found = sign_ups::transferable(tx, &attempt.client, context.act.now).await?;
+    if found.is_none() || found.as_ref() != examined {
+        return Err(Error::new(Code::AccountTransferInvalid));
+    }
+    if let Some(id) = attempt.client.sign_up.take() {
+        sign_ups::store::delete(tx, &context.act.instance, &id).await?;
+    }
+    Ok(attempt)
 }
 
 async fn find(cx: &Cx, visitor: &Visitor, named_by: Named, identifier: &str) -> Result<Option<User>> {
@@ -87,6 +145,19 @@ async fn create(
             rules::check_free(&present, None, context.settings())?;
             let sign_in = SignIn { first_factor: Some(*challenge), ..attempt.sign_in };
             SignInAttempt { sign_in, ..attempt }
+        }
+        Plan::Shown(shown) => {
+            rules::check_free(&present, None, context.settings())?;
+            let ShownAtOnce { factor, examined, verdict } = *shown;
+            let attempt = match examined.1.is_some() {
+                true => without_sign_up(tx, &context, attempt, examined.1.as_ref()).await?,
+                false => attempt,
+            };
+            match registered::go_on(tx, &context, attempt, &*factor, examined, verdict).await? {
+                // Nothing began that could be tried again.
+                SignInAttempt { refusal: Some(refusal), .. } => return Err(refusal),
+                attempt => attempt,
+            }
         }
         Plan::Transfer => return Err(Error::new(Code::AccountTransferInvalid)),
         Plan::Ticket(shown) => ticket::redeem(tx, &context, attempt, &shown, &present).await?,

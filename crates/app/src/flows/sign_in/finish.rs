@@ -8,6 +8,7 @@ use super::attempt::{SignInAttempt, SignInContext};
 use super::{password, rules};
 use crate::flows::enter::{self, NewSession};
 use crate::flows::factors::rules::check_open;
+use crate::flows::strategies;
 use crate::people::restrictions::check::check_sign_in;
 use crate::people::users::credentials::CredentialsChange;
 use crate::people::users::model::User;
@@ -15,7 +16,7 @@ use crate::presence::clients::model::Client;
 use crate::presence::sessions::model::Session;
 use crate::presence::sessions::rules::Entry;
 use crate::presence::sessions::store as sessions;
-use crate::presence::sign_ins::model::SignInStep;
+use crate::presence::sign_ins::model::{AwaitingProof, SignInStep};
 
 /// Goes on after the first factor was proven, with a new password if one was chosen at once.
 pub async fn after_first(
@@ -27,6 +28,7 @@ pub async fn after_first(
     new_password: Option<CredentialsChange>,
 ) -> Result<SignInAttempt> {
     let is_password_new = new_password.is_some();
+    let user = redeem_awaiting(tx, context, &mut attempt, user).await?;
     let user = match new_password {
         Some(change) => password::set(tx, &context.act, user, change).await?,
         None => user,
@@ -40,6 +42,21 @@ pub async fn after_first(
             attempt.user = Some(user);
             Ok(attempt)
         }
+    }
+}
+
+/// Redeems what waited for another proof of who it is.
+async fn redeem_awaiting(
+    tx: &mut Tx,
+    context: &SignInContext,
+    attempt: &mut SignInAttempt,
+    user: User,
+) -> Result<User> {
+    let Some(AwaitingProof { strategy, proof }) = attempt.sign_in.awaiting.take() else { return Ok(user) };
+    match strategies::find(&context.act.registry, strategy.name(), context.settings()) {
+        Some((_, factor)) => factor.redeem(tx, &context.act, user, &proof).await,
+        // The provider was switched off since.
+        None => Ok(user),
     }
 }
 

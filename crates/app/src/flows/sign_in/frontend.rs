@@ -202,7 +202,15 @@ async fn try_registered(
     rules::expects_ticket(&sign_in, cx.now)?;
     let challenge = registered::open(&sign_in, strategy, cx.now)?;
     let code = code.as_ref().map(Secret::expose);
-    let shown = strategies::ShownProof { visitor, strategy, user: user.as_ref(), challenge, code, fields };
+    let shown = strategies::ShownProof {
+        visitor,
+        strategy,
+        user: user.as_ref(),
+        is_sign_up: false,
+        challenge,
+        code,
+        fields,
+    };
     let verdict = factor.examine(cx, shown).await?;
     let (context, examined) = (SignInContext::new(cx, visitor), (strategy, challenge.cloned()));
     cx.write(move |tx| Box::pin(registered::judge(tx, context, id, factor, examined, verdict))).await

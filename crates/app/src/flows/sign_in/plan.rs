@@ -1,5 +1,7 @@
 //! What somebody wants to begin with, as far as it can be read from what they sent.
 
+use std::sync::Arc;
+
 use latchkey_base::locale::is_locale;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, text};
@@ -7,7 +9,9 @@ use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
 
 use super::input::CreateSignIn;
+use super::registered::ExaminedProof;
 use super::rules::first_strategy;
+use crate::flows::strategies::{FirstFactor, ProofVerdict};
 use crate::people::challenges::model::Challenge;
 use crate::presence::sign_ins::model::Named;
 
@@ -21,8 +25,17 @@ pub enum Plan {
     Ticket(Secret),
     /// Proving it in a way that a group above registered.
     Registered(Box<Challenge>),
+    /// Having shown in such a way who they are, at once.
+    Shown(Box<ShownAtOnce>),
     /// Going on from an attempt to sign up.
     Transfer,
+}
+
+/// What a registered strategy says of what somebody showed.
+pub struct ShownAtOnce {
+    pub factor: Arc<dyn FirstFactor>,
+    pub examined: ExaminedProof,
+    pub verdict: ProofVerdict,
 }
 
 /// Who somebody says they are.

@@ -2,20 +2,23 @@
 
 use std::sync::Arc;
 
-use latchkey_base::kinds::SignInId;
+use latchkey_base::kinds::{ClientId, SignInId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::strategy::Strategy;
+use serde_json::Map;
 
 use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, rules, ticket};
 use crate::flows::factors::proof;
 use crate::flows::factors::rules::{check_open, failed_challenge, proven_challenge};
 use crate::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict};
-use crate::people::challenges::model::{Challenge, State};
+use crate::people::challenges::model::{Challenge, ChallengeFailure, State};
+use crate::people::challenges::rules::failure;
+use crate::people::users::model::User;
 use crate::people::users::store as users;
-use crate::presence::sign_ins::model::{Named, SignIn};
+use crate::presence::sign_ins::model::{AwaitingProof, ClaimedIdentity, Named, SignIn, SignInStep};
 use crate::presence::sign_ins::store;
 
 /// Begins a proof in an attempt that is under way.
@@ -56,61 +59,190 @@ pub fn open(sign_in: &SignIn, strategy: Strategy, now: Time) -> Result<Option<&C
     }
 }
 
+/// A proof that somebody showed: by which strategy, and what of it was begun.
+pub type ExaminedProof = (Strategy, Option<Challenge>);
+
 /// Goes on from a verdict about the proof `examined`: to a session, to the next step, to signing up, or nowhere.
 pub async fn judge(
     tx: &mut Tx,
     context: SignInContext,
     id: SignInId,
     factor: Arc<dyn FirstFactor>,
-    shown: (Strategy, Option<Challenge>),
+    examined: ExaminedProof,
     verdict: ProofVerdict,
 ) -> Result<SignInAttempt> {
-    let (act, (strategy, examined)) = (&context.act, shown);
-    let mut attempt = attempt::lock_alone(tx, &context, &id).await?;
-    rules::expects_ticket(&attempt.sign_in, act.now)?;
-    if open(&attempt.sign_in, strategy, act.now)? != examined.as_ref() {
+    let attempt = attempt::lock_alone(tx, &context, &id).await?;
+    settle(tx, &context, attempt, &*factor, examined, verdict).await
+}
+
+/// The same for somebody who comes back from another site. Where browsers of developers have no cookie here, that may be
+/// another client than the one that asks; the session is opened on the client that began.
+pub async fn judge_returned(
+    tx: &mut Tx,
+    context: SignInContext,
+    on: ClientId,
+    id: SignInId,
+    factor: Arc<dyn FirstFactor>,
+    examined: ExaminedProof,
+    verdict: ProofVerdict,
+) -> Result<SignInAttempt> {
+    let attempt = attempt::lock_returned(tx, &context, &on, &id).await?;
+    settle(tx, &context, attempt, &*factor, examined, verdict).await
+}
+
+/// Takes a proof that another site answers, by the digest of its secret. From then on nobody else can answer it.
+pub async fn take_returned(
+    tx: &mut Tx,
+    context: SignInContext,
+    on: ClientId,
+    id: SignInId,
+    digest: String,
+) -> Result<Challenge> {
+    let mut attempt = attempt::lock_returned(tx, &context, &on, &id).await?;
+    let taken = taken(attempt.sign_in.first_factor.take(), &digest, context.act.now)?;
+    attempt.sign_in.first_factor = Some(taken.clone());
+    store::save(tx, &attempt.sign_in).await?;
+    Ok(taken)
+}
+
+/// A proof that waits for the answer with this secret, without it.
+pub fn taken(asked: Option<Challenge>, digest: &str, now: Time) -> Result<Challenge> {
+    let is_asked = |asked: &Challenge| {
+        asked.state(now) == State::Unverified && asked.secret.as_deref().is_some_and(|it| it == digest)
+    };
+    let asked = asked.filter(is_asked).ok_or_else(|| Error::new(Code::OauthCallbackInvalid))?;
+    Ok(Challenge { secret: None, ..asked })
+}
+
+/// Notes why a proof failed that another site answered: the page that the browser goes back to tells.
+pub async fn fail_returned(
+    tx: &mut Tx,
+    context: SignInContext,
+    on: ClientId,
+    id: SignInId,
+    examined: Challenge,
+    failure: ChallengeFailure,
+) -> Result<SignInAttempt> {
+    let mut attempt = attempt::lock_returned(tx, &context, &on, &id).await?;
+    if attempt.sign_in.first_factor.as_ref() == Some(&examined) {
+        attempt.sign_in.first_factor = Some(failed(examined, failure));
+        store::save(tx, &attempt.sign_in).await?;
+    }
+    Ok(attempt)
+}
+
+/// A proof that failed for good.
+pub fn failed(asked: Challenge, failure: ChallengeFailure) -> Challenge {
+    let details = Map::new();
+    Challenge { failure: Some(failure), sealed: None, secret: None, details, ..asked }
+}
+
+async fn settle(
+    tx: &mut Tx,
+    context: &SignInContext,
+    attempt: SignInAttempt,
+    factor: &dyn FirstFactor,
+    examined: ExaminedProof,
+    verdict: ProofVerdict,
+) -> Result<SignInAttempt> {
+    let now = context.act.now;
+    rules::expects_ticket(&attempt.sign_in, now)?;
+    if open(&attempt.sign_in, examined.0, now)? != examined.1.as_ref() {
         // Another request was faster; what was examined is not what stands there now.
         return Err(Error::new(Code::ClientStateInvalid));
     }
+    let attempt = go_on(tx, context, attempt, factor, examined, verdict).await?;
+    store::save(tx, &attempt.sign_in).await?;
+    Ok(attempt)
+}
+
+/// Goes on with an attempt that is locked, or new.
+pub async fn go_on(
+    tx: &mut Tx,
+    context: &SignInContext,
+    mut attempt: SignInAttempt,
+    factor: &dyn FirstFactor,
+    (strategy, examined): ExaminedProof,
+    verdict: ProofVerdict,
+) -> Result<SignInAttempt> {
+    let act = &context.act;
     let claimed = attempt.sign_in.user().cloned();
     let verdict = match verdict {
-        ProofVerdict::User(user, _) if claimed.as_ref().is_some_and(|claimed| *claimed != user) => {
+        ProofVerdict::User(user, _) | ProofVerdict::Maybe(user, ..)
+            if claimed.as_ref().is_some_and(|claimed| *claimed != user) =>
+        {
             ProofVerdict::Refused(somebody_else())
         }
         ProofVerdict::Nobody(_) if claimed.is_some() => ProofVerdict::Refused(somebody_else()),
         verdict => verdict,
     };
-    let attempt = match verdict {
+    match verdict {
         ProofVerdict::User(id, proof) => {
-            let found = users::lock(tx, &act.instance, &id).await?;
-            let user = found.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
-            check_open(&user, act.now)?;
-            let present = finish::present(tx, &context, &attempt.client).await?;
-            rules::check_free(&present, Some(&user.id), context.settings())?;
+            let user = lock_open(tx, context, &attempt, &id).await?;
             let user = factor.redeem(tx, act, user, &proof).await?;
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
             attempt.sign_in.first_factor = Some(proven_challenge(examined.as_ref(), strategy, act.now));
-            finish::after_first(tx, &context, attempt, user, strategy, None).await?
+            if factor.asks_for_new_password(&proof) && user.password.is_some() {
+                attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
+                attempt.sign_in.step = SignInStep::NeedsNewPassword;
+                attempt.user = Some(user);
+                return Ok(attempt);
+            }
+            finish::after_first(tx, context, attempt, user, strategy, None).await
+        }
+        ProofVerdict::Maybe(id, identification, proof) => {
+            let user = lock_open(tx, context, &attempt, &id).await?;
+            let contact = user.email_addresses.find(&identification).ok_or_else(somebody_else)?;
+            attempt.sign_in.claim = Some(ClaimedIdentity {
+                identifier: contact.value.clone(),
+                named_by: Named::EmailAddress,
+                user: Some(user.id.clone()),
+                identification: Some(identification),
+                may_sign_up: false,
+                is_known: attempt.client.known_users.contains(&user.id),
+            });
+            attempt.sign_in.awaiting = Some(AwaitingProof { strategy, proof });
+            attempt.sign_in.step = SignInStep::NeedsFirstFactor;
+            attempt.sign_in.first_factor = None;
+            attempt.user = Some(user);
+            Ok(attempt)
         }
         ProofVerdict::Nobody(newcomer) => {
             let proven = proven_challenge(examined.as_ref(), strategy, act.now);
-            let newcomer = Some(newcomer);
-            attempt.sign_in.first_factor = Some(Challenge { transferable: true, newcomer, ..proven });
-            attempt
+            let failure =
+                newcomer.account.as_ref().map(|_| failure(&Error::new(Code::ExternalAccountNotFound)));
+            let (newcomer, sealed) = (Some(newcomer), None);
+            attempt.sign_in.first_factor =
+                Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
+            Ok(attempt)
         }
         ProofVerdict::Refused(refusal) => {
-            count(tx, &context, &attempt.sign_in, &refusal).await?;
+            count(tx, context, &attempt.sign_in, &refusal).await?;
             attempt.sign_in.first_factor = match examined {
                 // What was begun stays as it is: its secret, its end, and where it leads.
                 Some(begun) => Some(Challenge { attempts: begun.attempts + 1, ..begun }),
                 None => Some(failed_challenge(attempt.sign_in.first_factor.as_ref(), strategy, act.now)),
             };
             attempt.refusal = Some(refusal);
-            attempt
+            Ok(attempt)
         }
-    };
-    store::save(tx, &attempt.sign_in).await?;
-    Ok(attempt)
+    }
+}
+
+/// The user whom a proof names, locked, if they may sign in here now.
+async fn lock_open(
+    tx: &mut Tx,
+    context: &SignInContext,
+    attempt: &SignInAttempt,
+    id: &UserId,
+) -> Result<User> {
+    let act = &context.act;
+    let found = users::lock(tx, &act.instance, id).await?;
+    let user = found.ok_or_else(|| Error::new(Code::SignInIdentificationOrUserDeleted))?;
+    check_open(&user, act.now)?;
+    let present = finish::present(tx, context, &attempt.client).await?;
+    rules::check_free(&present, Some(&user.id), context.settings())?;
+    Ok(user)
 }
 
 /// Counts a failure for whom somebody says they are. Whoever may not sign in now is told so, and nothing is counted;

@@ -108,7 +108,9 @@ pub fn claim(
         Some(claim) if claim.user.as_ref() == Some(&user.id) => Ok(claim.clone()),
         Some(_) => Err(mismatch()),
         None => {
-            let identifier = user.identifier().ok_or_else(|| Error::new(Code::SignInNoIdentification))?;
+            // Whoever has nothing but an account elsewhere is known by the proof alone.
+            let known = user.identifier().or((named_by == Named::Proof).then_some(""));
+            let identifier = known.ok_or_else(|| Error::new(Code::SignInNoIdentification))?;
             Ok(ClaimedIdentity {
                 identifier: identifier.to_owned(),
                 named_by,

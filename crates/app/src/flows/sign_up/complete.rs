@@ -10,6 +10,9 @@ use super::step::StepOutcome;
 use super::{restrictions, rules, tickets};
 use crate::door::visitor::ClientHandle;
 use crate::flows::enter::{self, NewSession};
+use crate::people::challenges::account::ProvenAccount;
+use crate::people::external_accounts::rules::connected;
+use crate::people::external_accounts::store as external_accounts;
 use crate::people::identifications::rules::taken_problem;
 use crate::people::users::change::emit_user;
 use crate::people::users::credentials::{Credentials, StoredPassword};
@@ -45,11 +48,18 @@ pub async fn complete(
         // What was proven stays so; what does not fit the settings any more can still be changed.
         Err(error) => return Ok(StepOutcome { client, secret: None, sign_up, refusal: Some(error) }),
     };
+    let user = match sign_up.newcomer().and_then(|newcomer| newcomer.account.clone()) {
+        Some(account) => with_account(&sign_up, user, account, act),
+        None => user,
+    };
     let taken = users::taken(tx, &user).await?.iter().map(|kind| taken_problem(kind)).collect();
     if let Err(error) = Error::collect(taken) {
         return Ok(StepOutcome { client, secret: None, sign_up, refusal: Some(error) });
     }
     tx.run_many(create::statements(act, &user, credentials(&sign_up))?).await?;
+    if let (Some(account), Some(tokens)) = (user.external_accounts.first(), tokens(&sign_up)) {
+        external_accounts::put(tx, &act.instance, &user.id, &account.id, tokens).await?;
+    }
     emit_user(tx, act, Event::UserCreated, &user)?;
     let organization = tickets::follow(tx, act, &user, &sign_up).await?;
     arrivals::created(tx, act, &user).await?;
@@ -57,6 +67,10 @@ pub async fn complete(
     let (client, session, secret) = enter(tx, act, handle, client, user.clone(), entry).await?;
     sign_up.created = Some(Created { user: user.id, session });
     sign_up.password = sign_up.password.map(|_| Password::Moved);
+    // What the provider gave lies with the account now.
+    if let Some(newcomer) = sign_up.external_account.as_mut().and_then(|proof| proof.newcomer.as_mut()) {
+        newcomer.tokens = None;
+    }
     store::save(tx, &sign_up).await?;
     Ok(StepOutcome { client, secret, sign_up, refusal: None })
 }
@@ -96,6 +110,18 @@ async fn enter(
             Ok((client, session.id, None))
         }
     }
+}
+
+/// The user with the account at another provider by which they signed up.
+fn with_account(sign_up: &SignUp, user: User, account: ProvenAccount, act: &Act) -> User {
+    match &sign_up.external_account {
+        Some(proof) => connected(user, account, proof.clone(), act.now, &*act.rng).0,
+        None => user,
+    }
+}
+
+fn tokens(sign_up: &SignUp) -> Option<&str> {
+    sign_up.newcomer()?.tokens.as_deref()
 }
 
 fn credentials(sign_up: &SignUp) -> Option<Credentials> {

@@ -12,8 +12,8 @@ use latchkey_web::input::Path;
 use serde_json::{Map, Value};
 
 use super::input::{AttemptSignUpVerification, PrepareVerification, SignUpForm};
-use super::rules;
 use super::step::{CheckedForm, ShownToProve, SignUpContext, StepOutcome, write_retrying_once};
+use super::{accounts, rules};
 use crate::door::client::view_context;
 use crate::door::redirects;
 use crate::door::reply::Envelope;
@@ -58,18 +58,24 @@ pub fn routes(api: &mut Api<AppState>) {
         .limited(limits::SIGN_UP_ATTEMPTS);
 }
 
-async fn create(cx: Cx, mut visitor: Visitor, Form(form): Form<SignUpForm>) -> Response {
-    let step = begin(&cx, &visitor, form).await;
+async fn create(cx: Cx, mut visitor: Visitor, OpenForm(form, fields): OpenForm<SignUpForm>) -> Response {
+    let step = begin(&cx, &visitor, form, &fields).await;
     answer(&cx, &mut visitor, step).await
 }
 
-async fn begin(cx: &Cx, visitor: &Visitor, form: SignUpForm) -> Result<StepOutcome> {
+async fn begin(
+    cx: &Cx,
+    visitor: &Visitor,
+    form: SignUpForm,
+    fields: &Map<String, Value>,
+) -> Result<StepOutcome> {
     // Hashing is dear; those who may not sign up at all are turned away before it.
     let has_ticket = form.ticket.as_ref().is_some_and(|ticket| !ticket.is_empty());
     rules::admit(&visitor.site.settings, has_ticket)?;
     let blank = SignUp::new(&visitor.site.instance, &ClientId::unset(), cx.now, &*cx.app.rng);
-    let (context, wanted) = (context(cx, visitor), wanted(cx, visitor, blank, form).await?);
-    write_retrying_once(cx, move |tx| Box::pin(context.create(tx, wanted))).await
+    let (context, id) = (context(cx, visitor), blank.id.clone());
+    let wanted = wanted(cx, visitor, blank, form, fields).await?;
+    write_retrying_once(cx, move |tx| Box::pin(context.create(tx, id, wanted))).await
 }
 
 async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SignUpId>) -> Response {
@@ -85,15 +91,21 @@ async fn update(
     cx: Cx,
     mut visitor: Visitor,
     Path(id): Path<SignUpId>,
-    Form(form): Form<SignUpForm>,
+    OpenForm(form, fields): OpenForm<SignUpForm>,
 ) -> Response {
-    let step = change(&cx, &visitor, id, form).await;
+    let step = change(&cx, &visitor, id, form, &fields).await;
     answer(&cx, &mut visitor, step).await
 }
 
-async fn change(cx: &Cx, visitor: &Visitor, id: SignUpId, form: SignUpForm) -> Result<StepOutcome> {
+async fn change(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignUpId,
+    form: SignUpForm,
+    fields: &Map<String, Value>,
+) -> Result<StepOutcome> {
     let known = attempts::open(find(cx, visitor, &id).await?, cx.now)?;
-    let (context, wanted) = (context(cx, visitor), wanted(cx, visitor, known, form).await?);
+    let (context, wanted) = (context(cx, visitor), wanted(cx, visitor, known, form, fields).await?);
     write_retrying_once(cx, move |tx| Box::pin(context.update(tx, id, wanted))).await
 }
 
@@ -170,9 +182,19 @@ async fn find(cx: &Cx, visitor: &Visitor, id: &SignUpId) -> Result<SignUp> {
 }
 
 /// Checks a form against what is known of the person, and hashes the password in it.
-async fn wanted(cx: &Cx, visitor: &Visitor, known: SignUp, mut form: SignUpForm) -> Result<CheckedForm> {
+async fn wanted(
+    cx: &Cx,
+    visitor: &Visitor,
+    known: SignUp,
+    mut form: SignUpForm,
+    fields: &Map<String, Value>,
+) -> Result<CheckedForm> {
     let (site, mut problems) = (&*visitor.site, Vec::new());
-    let strategy = rules::strategy(&form)?;
+    let account = accounts::asked(cx, visitor, &known.id, &form, fields).await?;
+    let strategy = match account {
+        Some(_) => None,
+        None => rules::strategy(&form)?,
+    };
     let redirect_url = destination(cx, visitor, strategy, form.redirect_url.as_deref()).await?;
     let filled = rules::fill(known, &form, &site.settings, site.test_mode(), cx.now, &mut problems)?;
     let password = form.password.take().filter(|password| !password.expose().is_empty());
@@ -183,7 +205,7 @@ async fn wanted(cx: &Cx, visitor: &Visitor, known: SignUp, mut form: SignUpForm)
         change.hashed(cx, &cx.by_network(&site.instance), policy, filled.identifiers(), problems).await?;
     let stored = change.apply(Credentials::default()).password;
     let password = stored.map(|stored| Password::Kept { digest: stored.digest, hasher: stored.hasher });
-    Ok(CheckedForm { form, password, strategy, redirect_url })
+    Ok(CheckedForm { form, password, strategy, redirect_url, account })
 }
 
 /// Where a link leads in the end; codes lead nowhere.

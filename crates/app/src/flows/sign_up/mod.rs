@@ -1,6 +1,7 @@
 //! Signing up: people tell about themselves step by step, prove what must be proven, and have an account and
 //! a session in the very transaction in which nothing is left to ask for.
 
+pub mod accounts;
 pub mod complete;
 pub mod frontend;
 pub mod input;

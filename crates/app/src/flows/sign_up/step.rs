@@ -10,12 +10,13 @@ use latchkey_kernel::strategy::Strategy;
 use serde_json::{Map, Value};
 
 use super::input::SignUpForm;
-use super::{complete, restrictions, rules, tickets, transfer};
+use super::{accounts, complete, restrictions, rules, tickets, transfer};
 use crate::door::visitor::{ClientHandle, LockedClient};
 use crate::flows::strategies::wallet_proof;
 use crate::messaging::messages::model::{Asker, Recipient};
 use crate::messaging::messages::rules::Purpose;
 use crate::messaging::messages::{rules as messages, sending as outgoing};
+use crate::people::challenges::model::Challenge;
 use crate::people::challenges::rules::{AttemptOutcome, attempt_code, attempt_proof};
 use crate::people::identifications::rules::taken_problem;
 use crate::people::recipients::channel;
@@ -64,6 +65,8 @@ pub struct CheckedForm {
     pub strategy: Option<Strategy>,
     /// Where a link leads in the end.
     pub redirect_url: Option<String>,
+    /// The account at another provider by which somebody signs up: asked for, or proven already.
+    pub account: Option<Challenge>,
 }
 
 /// Runs the transaction of a step. Somebody else may take an identifier after it was found free and before it is
@@ -89,13 +92,13 @@ fn explained(error: Error) -> Error {
 
 impl SignUpContext {
     /// Begins an attempt, which takes the place of the one under way on the client.
-    pub async fn create(self, tx: &mut Tx, wanted: CheckedForm) -> Result<StepOutcome> {
+    pub async fn create(self, tx: &mut Tx, id: SignUpId, wanted: CheckedForm) -> Result<StepOutcome> {
         let act = &self.act;
         let LockedClient { client, secret } = self.client.lock_or_create(tx, act).await?;
         if let Some(error) = complete::occupied(tx, act, &client).await? {
             return Err(error);
         }
-        let sign_up = SignUp::new(&act.instance, &client.id, act.now, &*act.rng);
+        let sign_up = SignUp { id, ..SignUp::new(&act.instance, &client.id, act.now, &*act.rng) };
         let (mut client, sign_up) = match wanted.form.transfer {
             Some(true) => transfer::take_over(tx, act, client, sign_up).await?,
             Some(false) | None => (client, sign_up),
@@ -214,6 +217,9 @@ impl SignUpContext {
         tickets::check_address(&invited, &sign_up)?;
         restrictions::check(tx, act, &sign_up).await?;
         sign_up.password = wanted.password.or(sign_up.password);
+        if let Some(proof) = wanted.account {
+            sign_up = accounts::filled(tx, act, sign_up, proof).await?;
+        }
         Error::collect(self.taken(tx, &sign_up).await?)?;
         if let Some(strategy) = wanted.strategy {
             let claimed = sign_up.claimed(rules::proves(strategy));

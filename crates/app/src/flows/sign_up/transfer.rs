@@ -5,6 +5,7 @@ use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::strategy::Strategy;
 
+use super::accounts;
 use crate::people::challenges::model::Challenge;
 use crate::people::identifications::rules::checked;
 use crate::people::users::model::ContactKind;
@@ -29,6 +30,11 @@ pub async fn take_over(
     let contacts = match (proven.strategy, newcomer) {
         (Strategy::EmailCode | Strategy::EmailLink, _) => vec![(ContactKind::Email, proven.target.clone())],
         (Strategy::PhoneCode, _) => vec![(ContactKind::Phone, proven.target.clone())],
+        (Strategy::Registered(_), Some(newcomer)) if newcomer.account.is_some() => {
+            let proof = Challenge { newcomer: Some(newcomer), failure: None, ..proven };
+            client.sign_in = None;
+            return Ok((client, accounts::filled(tx, act, sign_up, proof).await?));
+        }
         (Strategy::Registered(_), Some(newcomer)) => {
             sign_up.first_name = newcomer.first_name;
             sign_up.last_name = newcomer.last_name;

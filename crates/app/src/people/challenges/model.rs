@@ -7,6 +7,8 @@ use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::account::ProvenAccount;
+
 /// Something to prove.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Challenge {
@@ -84,6 +86,12 @@ pub struct Newcomer {
     /// The last name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_name: Option<String>,
+    /// The account at another provider that is theirs. What it says of names and addresses counts where nothing above does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub account: Option<ProvenAccount>,
+    /// The tokens that the provider gave for it, sealed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<String>,
 }
 
 /// Where a challenge stands.

@@ -2,9 +2,10 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_base::error::Spec;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Code, Error, Result, Time, rng};
+use latchkey_base::{Code, Error, Problem, Result, Time, rng};
 use latchkey_jose::digest::constant_time_eq;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::cx::Act;
@@ -12,7 +13,7 @@ use latchkey_kernel::limits::{CHALLENGE_SENDINGS, PHONE_CODE_PAUSE_MS, VERIFICAT
 use latchkey_kernel::strategy::Strategy;
 
 use super::links::digest;
-use super::model::{Challenge, State};
+use super::model::{Challenge, ChallengeFailure, State};
 use crate::people::identifications::codes::{digits, is_for_tests};
 use crate::people::users::model::ContactKind;
 
@@ -171,6 +172,18 @@ pub fn is_link(challenge: &Challenge, secret: &str) -> bool {
     let expected = challenge.secret.as_deref().unwrap_or_default();
     let given = digest(secret);
     challenge.strategy == Strategy::EmailLink && constant_time_eq(expected.as_bytes(), given.as_bytes())
+}
+
+/// Why a challenge fails, as it is kept and shown later: what the answer would have said.
+pub fn failure(error: &Error) -> ChallengeFailure {
+    let problem = error.problems().first().cloned().unwrap_or_else(|| Problem::new(error.code()));
+    let Spec(_, code, message) = problem.code.spec();
+    ChallengeFailure {
+        code: code.to_owned(),
+        message: message.to_owned(),
+        long_message: problem.detail.unwrap_or_else(|| message.to_owned()),
+        meta: problem.meta,
+    }
 }
 
 /// Tries what a registered strategy judges. It is asked only while the challenge is open.

@@ -9,9 +9,7 @@ use latchkey_kernel::strategy::Strategy;
 
 use super::input::NewContactStatus;
 use crate::people::challenges::links::SentLinks;
-use crate::people::users::model::{
-    Contact, ContactKind, Contacts, ExternalAccount, SecondFactor, User, Verification,
-};
+use crate::people::users::model::{Contact, ContactKind, Contacts, SecondFactor, User, Verification};
 
 /// The stored form of an address, number or wallet, or the problem with it.
 pub fn checked(kind: ContactKind, value: &str) -> Result<String, Problem> {
@@ -258,23 +256,8 @@ pub fn without_passkey(mut user: User, id: &IdentificationId) -> Result<User> {
     Ok(user)
 }
 
-/// Takes a connected account away. Accounts of some providers are shown under the id of their
-/// identification.
-pub fn without_external_account(mut user: User, id: &str) -> Result<User> {
-    let is_it =
-        |account: &ExternalAccount| account.id.as_str() == id || account.identification.as_str() == id;
-    let position = user.external_accounts.iter().position(is_it);
-    let position = position.ok_or_else(|| Error::new(Code::ExternalAccountNotFound))?;
-    check_not_last(&user)?;
-    let account = user.external_accounts.remove(position);
-    for contact in &mut user.email_addresses.all {
-        contact.linked_to.retain(|link| link.id != account.identification);
-    }
-    Ok(user)
-}
-
 /// A user keeps at least one identification.
-fn check_not_last(user: &User) -> Result<()> {
+pub fn check_not_last(user: &User) -> Result<()> {
     match user.identification_count() > 1 {
         true => Ok(()),
         false => Err(Error::new(Code::IdentificationDeletionFailed)),

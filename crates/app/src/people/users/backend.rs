@@ -6,7 +6,7 @@ use latchkey_base::{Code, Error, Id, Result};
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
-use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
+use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
@@ -20,10 +20,11 @@ use super::input::{ListUsers, Metadata, UserFilters, VerifyPassword, VerifyTotp}
 use super::metadata::{self, Mode};
 use super::model::{ContactKind, User};
 use super::view::{
-    self, OauthAccessTokenView, TotalCountView, TrustedDeviceView, UserIdView, UserView, VerifiedCodeView,
-    VerifiedView, ViewContext,
+    self, TotalCountView, TrustedDeviceView, UserIdView, UserView, VerifiedCodeView, VerifiedView,
+    ViewContext,
 };
 use super::{create, factors, list, pictures, rules, store};
+use crate::people::external_accounts::change::disconnect;
 use crate::people::identifications::rules as identifications;
 
 type Answer = Result<Response, Failure>;
@@ -61,9 +62,6 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary("Replace metadata of a user")
         .returns::<UserView>()
         .limited(limits::USER_CHANGES);
-    api.get("/users/{user_id}/oauth_access_tokens/{provider}", "GetOAuthAccessToken", oauth_access_tokens)
-        .summary("List the access tokens of a user at a provider")
-        .returns::<MaybePaginated<OauthAccessTokenView>>();
     api.post("/users/{user_id}/verify_password", "VerifyPassword", verify_password)
         .summary("Check the password of a user")
         .returns::<VerifiedView>();
@@ -277,9 +275,14 @@ async fn delete_external_account(
     key: SecretKey,
     Path((id, account)): Path<(UserId, String)>,
 ) -> Answer {
-    let gone = deleted("external_account", &account);
-    let rule = move |user: User, _: &Act| identifications::without_external_account(user, &account);
-    change(&cx, cx.act(&key), UserTarget::User(id), rule).await?;
+    let (gone, act) = (deleted("external_account", &account), cx.act(&key));
+    let work = cx.write(move |tx| {
+        Box::pin(async move {
+            let before = UserTarget::User(id).lock(tx, &act).await?;
+            disconnect(tx, &act, &before, &account).await
+        })
+    });
+    work.await?;
     cx.reply(&gone)
 }
 
@@ -308,25 +311,6 @@ async fn revoke_trusted_device(
     let user = change(&cx, act, UserTarget::User(id), rule).await?;
     let device = user.trusted_devices.iter().find(|known| known.id == revoked);
     cx.reply(&device.map(view::trusted_device).ok_or_else(|| Error::not_found("trusted device", &revoked))?)
-}
-
-async fn oauth_access_tokens(
-    cx: Cx,
-    key: SecretKey,
-    Path((id, provider)): Path<(UserId, String)>,
-    Query(page): Query<PageQuery>,
-) -> Answer {
-    find(&cx, &key, &id).await?;
-    let is_provider = provider.starts_with("oauth_")
-        && provider.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !is_provider {
-        return Err(Error::new(Code::OauthTokenProviderNotEnabled).into());
-    }
-    let none: Vec<OauthAccessTokenView> = Vec::new();
-    cx.reply(&match page.paginated {
-        true => MaybePaginated::Paginated(ListView { data: none, total_count: 0 }),
-        false => MaybePaginated::Bare(none),
-    })
 }
 
 async fn find(cx: &Cx, key: &SecretKey, id: &UserId) -> Result<User> {

@@ -1,9 +1,7 @@
 //! What a user is made of.
 
 use latchkey_base::Time;
-use latchkey_base::kinds::{
-    ExternalAccountId, IdentificationId, ImageId, InstanceId, TrustedDeviceId, UserId,
-};
+use latchkey_base::kinds::{IdentificationId, ImageId, InstanceId, TrustedDeviceId, UserId};
 use latchkey_base::text::fold;
 use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
@@ -11,6 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::people::challenges::links::SentLinks;
 use crate::people::challenges::model::Challenge;
+use crate::people::external_accounts::model::ExternalAccount;
 
 /// A user, as stored. What is absent or empty is left out of the document.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -223,22 +222,6 @@ pub struct Passkey {
     pub last_used_at: Time,
 }
 
-/// An account at another provider, connected to the user.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct ExternalAccount {
-    pub id: ExternalAccountId,
-    pub identification: IdentificationId,
-    /// The provider's strategy, such as `oauth_google`.
-    pub provider: String,
-    pub provider_user_id: String,
-    pub approved_scopes: String,
-    pub email_address: String,
-    pub first_name: String,
-    pub last_name: String,
-    pub created_at: Time,
-    pub updated_at: Time,
-}
-
 /// A device the user enrolled in a native app.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TrustedDevice {
@@ -340,10 +323,11 @@ impl User {
             value_folded: fold(&username.value),
             exclusive: true,
         });
-        let accounts = self.external_accounts.iter().map(|account| IdentifierClaim {
-            id: account.identification.clone(),
-            kind: account.provider.clone(),
-            value_folded: account.provider_user_id.clone(),
+        let proven = self.external_accounts.iter().filter(|held| held.is_verified());
+        let accounts = proven.map(|held| IdentifierClaim {
+            id: held.identification.clone(),
+            kind: held.account.provider.clone(),
+            value_folded: held.account.provider_user_id.clone(),
             exclusive: true,
         });
         contacts.chain(username).chain(accounts).collect()

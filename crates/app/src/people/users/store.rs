@@ -93,7 +93,11 @@ pub async fn claim(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Op
 /// An identifier in the form in which the index has it.
 pub fn comparable(kind: &str, value: &str) -> String {
     let address = (kind == ContactKind::Email.name()).then(|| email(value)).flatten();
-    fold(address.as_deref().unwrap_or(value))
+    match kind.starts_with("oauth_") {
+        // What a provider calls somebody is not a word of ours: case counts.
+        true => value.to_owned(),
+        false => fold(address.as_deref().unwrap_or(value)),
+    }
 }
 
 const BY_IDENTIFICATION_VALUE: &str = " AND id = (SELECT user_id FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 AND claim = '')";

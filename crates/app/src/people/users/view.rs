@@ -1,7 +1,7 @@
 //! How a user looks on the wire, in the newest version.
 
 use latchkey_base::Time;
-use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
+use latchkey_base::kinds::{IdentificationId, TrustedDeviceId, UserId};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::object;
 use latchkey_kernel::settings::Settings;
@@ -10,8 +10,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::model::{ExternalAccount, Passkey, TrustedDevice, User};
+use super::model::{Passkey, TrustedDevice, User};
 use super::rules;
+use crate::people::external_accounts::view::{ExternalAccountView, external_account};
 use crate::people::identifications::view as contact;
 use crate::people::identifications::view::{EmailAddressView, PhoneNumberView, WalletView};
 use crate::people::images::drawn_url;
@@ -106,10 +107,8 @@ struct SharedView<'a> {
 
 object!(UserObject, "user");
 object!(PasskeyObject, "passkey");
-object!(ExternalAccountObject, "external_account");
 object!(TrustedDeviceObject, "trusted_device");
 object!(TotalCountObject, "total_count");
-object!(OauthAccessTokenObject, "oauth_access_token");
 
 pub fn user<'a>(user: &'a User, context: ViewContext<'_>) -> UserView<'a> {
     UserView {
@@ -168,7 +167,11 @@ fn shared<'a>(user: &'a User, context: ViewContext<'_>) -> SharedView<'a> {
             .collect(),
         web3_wallets: user.web3_wallets.all.iter().map(|held| contact::wallet(held, context.now)).collect(),
         passkeys: user.passkeys.iter().map(passkey).collect(),
-        external_accounts: user.external_accounts.iter().map(external_account).collect(),
+        external_accounts: user
+            .external_accounts
+            .iter()
+            .map(|held| external_account(held, context.now))
+            .collect(),
         saml_accounts: Vec::new(),
         enterprise_accounts: Vec::new(),
         password_last_updated_at: user.password.as_ref().map(|password| password.updated_at),
@@ -267,42 +270,6 @@ fn passkey(passkey: &Passkey) -> PasskeyView<'_> {
 }
 
 #[derive(Serialize, JsonSchema)]
-#[schemars(rename = "ExternalAccount")]
-pub struct ExternalAccountView<'a> {
-    object: ExternalAccountObject,
-    id: &'a ExternalAccountId,
-    provider: &'a str,
-    identification_id: &'a IdentificationId,
-    provider_user_id: &'a str,
-    approved_scopes: &'a str,
-    email_address: &'a str,
-    first_name: &'a str,
-    last_name: &'a str,
-    public_metadata: Map<String, Value>,
-    created_at: Time,
-    updated_at: Time,
-    verification: Option<Map<String, Value>>,
-}
-
-fn external_account(account: &ExternalAccount) -> ExternalAccountView<'_> {
-    ExternalAccountView {
-        object: ExternalAccountObject::It,
-        id: &account.id,
-        provider: &account.provider,
-        identification_id: &account.identification,
-        provider_user_id: &account.provider_user_id,
-        approved_scopes: &account.approved_scopes,
-        email_address: &account.email_address,
-        first_name: &account.first_name,
-        last_name: &account.last_name,
-        public_metadata: Map::new(),
-        created_at: account.created_at,
-        updated_at: account.updated_at,
-        verification: None,
-    }
-}
-
-#[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TrustedDevice")]
 pub struct TrustedDeviceView<'a> {
     object: TrustedDeviceObject,
@@ -374,18 +341,4 @@ pub struct VerifiedCodeView {
 pub enum CodeType {
     Totp,
     BackupCode,
-}
-
-/// An access token at a provider. None exist until connections do.
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "OAuthAccessToken")]
-pub struct OauthAccessTokenView {
-    object: OauthAccessTokenObject,
-    external_account_id: String,
-    provider_user_id: String,
-    token: String,
-    expires_at: Option<Time>,
-    provider: String,
-    public_metadata: Map<String, Value>,
-    label: Option<String>,
 }

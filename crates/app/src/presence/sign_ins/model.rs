@@ -5,7 +5,9 @@ use latchkey_base::kinds::{
     ClientId, IdentificationId, InstanceId, OrganizationId, SessionId, SignInId, UserId,
 };
 use latchkey_kernel::limits::ATTEMPT_MS;
+use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::people::challenges::links::SentLinks;
 use crate::people::challenges::model::Challenge;
@@ -35,6 +37,9 @@ pub struct SignIn {
     pub second_factor: Option<Challenge>,
     #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
     pub links: SentLinks,
+    /// What is to be redeemed once somebody has proven in another way who they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub awaiting: Option<AwaitingProof>,
     /// The organization that the session begins with, if a ticket says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<OrganizationId>,
@@ -47,6 +52,14 @@ pub struct SignIn {
     pub created_at: Time,
     /// When it is over unless it is complete.
     pub abandon_at: Time,
+}
+
+/// A proof by a registered strategy that is worth nothing alone.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct AwaitingProof {
+    pub strategy: Strategy,
+    /// As the strategy itself reads it.
+    pub proof: Value,
 }
 
 /// What is next in an attempt to sign in.
@@ -130,6 +143,7 @@ impl SignIn {
             password_set_at: None,
             second_factor: None,
             links: SentLinks::default(),
+            awaiting: None,
             organization: None,
             created_session: None,
             locale,

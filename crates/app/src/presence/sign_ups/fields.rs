@@ -50,8 +50,10 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> SignUpProgress {
         missing: Vec::new(),
         unverified: Vec::new(),
     };
+    // Whoever signs up by an account at another provider signs in by it.
+    let has_account = sign_up.newcomer().is_some_and(|newcomer| newcomer.account.is_some());
     for (name, attribute, is_given) in identifiers.into_iter().chain(others) {
-        match attribute.is_required_at_sign_up() {
+        match attribute.is_required_at_sign_up() && !(name == "password" && has_account) {
             true => progress.require(name, is_given),
             false if attribute.enabled => progress.optional.push(name),
             false => (),
@@ -72,7 +74,8 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> SignUpProgress {
     let can_be_reached = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]
         .iter()
         .any(|kind| sign_up.claimed(*kind).is_some());
-    if sign_up.username.is_some() && !can_be_reached && progress.optional.contains(&"password") {
+    let is_entrance_missing = sign_up.username.is_some() && !can_be_reached && !has_account;
+    if is_entrance_missing && progress.optional.contains(&"password") {
         // Whoever has but a username could never sign in again without one.
         progress.require("password", sign_up.password.is_some());
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::people::challenges::links::SentLinks;
-use crate::people::challenges::model::Challenge;
+use crate::people::challenges::model::{Challenge, Newcomer};
 use crate::people::users::model::ContactKind;
 
 /// An attempt to sign up. It is stored as one JSON document. It has no `Debug`, because it may hold the digest of a
@@ -36,6 +36,9 @@ pub struct SignUp {
     pub phone_number: Option<Claimed>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub web3_wallet: Option<Claimed>,
+    /// The account at another provider by which somebody signs up: what was asked for, and whom it proved.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub external_account: Option<Challenge>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub username: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,6 +137,7 @@ impl SignUp {
             links: SentLinks::default(),
             phone_number: None,
             web3_wallet: None,
+            external_account: None,
             username: None,
             first_name: None,
             last_name: None,
@@ -177,6 +181,12 @@ impl SignUp {
             ContactKind::Phone => &mut self.phone_number,
             ContactKind::Wallet => &mut self.web3_wallet,
         }
+    }
+
+    /// Who signs up by an account at another provider, once that is proven.
+    pub fn newcomer(&self) -> Option<&Newcomer> {
+        let proven = self.external_account.as_ref().filter(|asked| !asked.transferable)?;
+        proven.newcomer.as_ref().filter(|_| proven.verified_at.is_some())
     }
 
     /// All identifiers that were given: the password must not be equal to one of them.

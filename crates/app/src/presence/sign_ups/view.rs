@@ -75,8 +75,7 @@ struct VerificationsView {
     email_address: Option<SignUpVerificationView>,
     phone_number: Option<SignUpVerificationView>,
     web3_wallet: Option<SignUpVerificationView>,
-    /// Always null until connections exist.
-    external_account: Option<Map<String, Value>>,
+    external_account: Option<ChallengeView>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -123,7 +122,7 @@ pub fn sign_up<'a>(sign_up: &'a SignUp, context: ViewContext<'_>) -> SignUpView<
             email_address: shown(ContactKind::Email),
             phone_number: shown(ContactKind::Phone),
             web3_wallet: shown(ContactKind::Wallet),
-            external_account: None,
+            external_account: sign_up.external_account.as_ref().map(|asked| verification(asked, context.now)),
         },
         username: sign_up.username.as_deref(),
         email_address: value(ContactKind::Email),
