@@ -310,6 +310,7 @@ catalogue! {
     LastRequiredIdentificationDeletionFailed = 400 "last_required_identification_deletion_failed" "This is the user's last identification of a kind the instance requires.";
     OauthAccountAlreadyConnected = 400 "oauth_account_already_connected" "The user has an account of this provider already.";
     OauthCallbackInvalid = 400 "oauth_callback_invalid" "Nobody waits for this answer of a provider: it was used already, it came too late, or it came to another browser than the one that asked for it. Start again.";
+    OauthConnectionBlockedByImmutableAttribute = 403 "oauth_connection_blocked_by_immutable_attribute" "The account has another e-mail address than the user, who may not change theirs.";
     OauthIdentificationClaimed = 400 "oauth_identification_claimed" "This account, or its e-mail address, belongs to another user.";
     OauthMissingAccessToken = 422 "oauth_missing_access_token" "There is no access token for this account. The user has to connect it again.";
     OauthMissingRefreshToken = 422 "oauth_missing_refresh_token" "The access token has expired, and the provider gave no refresh token. The user has to connect the account again.";

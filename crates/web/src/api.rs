@@ -68,6 +68,8 @@ pub struct Operation {
     pub quiet: bool,
     /// Whether the published description advises against it.
     pub deprecated: bool,
+    /// Whether pages of other sites send people here with a form.
+    pub from_other_sites: bool,
 }
 
 /// What a caller shows, from nothing to the key of a whole instance.
@@ -143,6 +145,7 @@ impl Operation {
             bad_requests: false,
             quiet: false,
             deprecated: false,
+            from_other_sites: false,
         }
     }
 
@@ -199,6 +202,12 @@ impl Operation {
     /// Is a way into an account.
     pub fn entrance(&mut self, entrance: Entrance) -> &mut Self {
         self.entrance = Some(entrance);
+        self
+    }
+
+    /// Is sent by pages of other sites, whose origin is not asked for: it must do nothing by itself.
+    pub fn from_other_sites(&mut self) -> &mut Self {
+        self.from_other_sites = true;
         self
     }
 

@@ -49,7 +49,8 @@ pub async fn pass(State(state): State<AppState>, mut request: Request, next: Nex
         return next.run(request).await;
     }
     let AppState(app) = &state;
-    let origin = request.headers().get(ORIGIN).cloned();
+    let is_foreign = operation(app, &request).is_some_and(|operation| operation.from_other_sites);
+    let origin = request.headers().get(ORIGIN).filter(|_| !is_foreign).cloned();
     let is_preflight = request.method() == Method::OPTIONS;
     // Where the client is read together with the instance, the body must be there before both.
     if operation(app, &request).is_some_and(|operation| operation.read_ahead && operation.body.is_some()) {
@@ -125,7 +126,9 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     let mut tx = app.db.read().await?;
     let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client).await?;
     drop(tx);
-    check_origin(&site, request.headers())?;
+    if !operation.is_some_and(|operation| operation.from_other_sites) {
+        check_origin(&site, request.headers())?;
+    }
     let trust = Trust::of(app, site.is_proxied);
     let network = client_network(request.headers(), request.extensions(), trust);
     if let Some(operation) = operation {

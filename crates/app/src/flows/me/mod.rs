@@ -73,7 +73,7 @@ fn target(person: &Person) -> UserTarget {
 }
 
 /// Answers with the user as they are now.
-async fn show(cx: &Cx, person: &Person, outcome: Result<User>) -> Response {
+pub async fn show(cx: &Cx, person: &Person, outcome: Result<User>) -> Response {
     let visitor = &person.visitor;
     match (client::load(cx, visitor).await, outcome) {
         (Ok(shown), Ok(user)) => {

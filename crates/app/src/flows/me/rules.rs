@@ -123,6 +123,15 @@ pub fn remove(
     settled(&user, after, held, settings)
 }
 
+/// Refuses to take the last way to sign in away.
+pub fn check_entrance(before: &User, after: &User, settings: &Settings) -> Result<()> {
+    let has_entrance = |user: &User| has_identifier(user) && !first_factors(user, None, settings).is_empty();
+    match has_entrance(after) || !has_entrance(before) {
+        true => Ok(()),
+        false => Err(Error::new(Code::IdentificationDeletionFailed)),
+    }
+}
+
 /// Whether anything is left that says who somebody is; what is not proven does not count.
 fn has_identifier(user: &User) -> bool {
     let mut contacts = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]

@@ -12,9 +12,11 @@ use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::{Api, Entrance};
 use latchkey_web::form::{Form, OpenForm};
 use latchkey_web::input::Path;
+use latchkey_web::query::Query;
 use serde_json::{Map, Value};
 
 use super::attempt::{self, SignInAttempt, SignInContext};
+use super::input::ReturnedApp;
 use super::input::{
     AttemptFirstFactor, AttemptSecondFactor, CreateSignIn, PrepareFirstFactor, PrepareSecondFactor,
     ResetPassword,
@@ -42,7 +44,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/v1/client/sign_ins/{sign_in_id}", "getSignIn", get)
         .summary("Get an attempt to sign in")
         .returns::<Wrapped<'_>>()
-        .only_reads();
+        .errors(&[403]);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/prepare_first_factor",
         "prepareSignInFactorOne",
@@ -95,11 +97,31 @@ async fn create(cx: Cx, visitor: Visitor, OpenForm(input, fields): OpenForm<Crea
     attempt::answer(&cx, visitor, outcome).await
 }
 
-async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SignInId>) -> Response {
+async fn get(
+    cx: Cx,
+    visitor: Visitor,
+    Path(id): Path<SignInId>,
+    Query(query): Query<ReturnedApp>,
+) -> Response {
+    if let Some(nonce) = query.rotating_token_nonce.filter(|nonce| !nonce.is_empty()) {
+        let outcome = take_return(&cx, &visitor, id, nonce).await;
+        return attempt::answer(&cx, visitor, outcome).await;
+    }
     let found = attempt::find(&cx, &visitor, &id).await;
     let shown = found
         .map(|(sign_in, user)| view::sign_in(&sign_in, user.as_ref(), view_context(&visitor.site, cx.now)));
     visitor.answer(&cx, shown).await
+}
+
+/// Goes on for an app that shows what it was told when somebody came back from another site.
+async fn take_return(cx: &Cx, visitor: &Visitor, id: SignInId, nonce: String) -> Result<SignInAttempt> {
+    let (sign_in, _) = attempt::find(cx, visitor, &id).await?;
+    let asked = sign_in.first_factor.as_ref().map(|asked| asked.strategy);
+    let asked = asked.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    let found = strategies::find(&cx.app.product.registry, asked.name(), &visitor.site.settings);
+    let factor = found.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    let fields = Map::from_iter([("rotating_token_nonce".to_owned(), Value::String(nonce))]);
+    try_registered(cx, visitor, id, factor, None, &fields).await
 }
 
 async fn prepare_first(

@@ -16,6 +16,13 @@ pub struct CreateSignIn {
     pub locale: Option<String>,
 }
 
+/// Query of the operations that show an attempt.
+#[derive(Deserialize, JsonSchema)]
+pub struct ReturnedApp {
+    /// What a native app was told in its URL when somebody came back from another site.
+    pub rotating_token_nonce: Option<String>,
+}
+
 #[derive(Deserialize, JsonSchema)]
 pub struct PrepareFirstFactor {
     pub strategy: String,

@@ -114,21 +114,21 @@ pub fn taken(asked: Option<Challenge>, digest: &str, now: Time) -> Result<Challe
     Ok(Challenge { secret: None, ..asked })
 }
 
-/// Notes why a proof failed that another site answered: the page that the browser goes back to tells.
-pub async fn fail_returned(
+/// Puts another challenge in the place of one that was taken, unless another request was faster.
+pub async fn replace_returned(
     tx: &mut Tx,
     context: SignInContext,
     on: ClientId,
     id: SignInId,
-    examined: Challenge,
-    failure: ChallengeFailure,
-) -> Result<SignInAttempt> {
+    asked: Challenge,
+    held: Challenge,
+) -> Result<()> {
     let mut attempt = attempt::lock_returned(tx, &context, &on, &id).await?;
-    if attempt.sign_in.first_factor.as_ref() == Some(&examined) {
-        attempt.sign_in.first_factor = Some(failed(examined, failure));
-        store::save(tx, &attempt.sign_in).await?;
+    if attempt.sign_in.first_factor.as_ref() != Some(&asked) {
+        return Err(Error::new(Code::OauthCallbackInvalid));
     }
-    Ok(attempt)
+    attempt.sign_in.first_factor = Some(held);
+    store::save(tx, &attempt.sign_in).await
 }
 
 /// A proof that failed for good.

@@ -9,17 +9,18 @@ use latchkey_kernel::strategy::Strategy;
 use serde_json::{Map, Value};
 
 use super::input::SignUpForm;
-use super::step::{SignUpContext, StepOutcome};
+use super::step::{SignUpContext, StepOutcome, write_retrying_once};
 use super::{complete, restrictions, rules};
 use crate::door::visitor::Visitor;
 use crate::flows::sign_in::registered::{failed, taken};
 use crate::flows::strategies::{self, ProofRequest, ProofVerdict, ShownProof};
 use crate::people::challenges::account::ProvenAccount;
-use crate::people::challenges::model::{Challenge, ChallengeFailure, Newcomer};
+use crate::people::challenges::model::{Challenge, Newcomer};
 use crate::people::challenges::rules::failure;
 use crate::people::external_accounts::rules::from_provider;
 use crate::people::users::model::ContactKind;
 use crate::people::users::store as users;
+use crate::presence::clients::model::Client;
 use crate::presence::clients::store as clients;
 use crate::presence::sign_ups::model::{Claimed, SignUp};
 use crate::presence::sign_ups::{fields, rules as attempts, store};
@@ -208,27 +209,59 @@ pub async fn settle_returned(
     }
 }
 
-/// Notes why a proof failed that a provider answered: the page that the browser goes back to tells.
-pub async fn fail_returned(
+/// Goes on for an app that shows what it was told when somebody came back from a provider.
+pub async fn take_return(
+    cx: &Cx,
+    visitor: &Visitor,
+    context: SignUpContext,
+    id: SignUpId,
+    nonce: String,
+) -> Result<StepOutcome> {
+    let (client, asked) = find_returned(cx, visitor, &id).await?;
+    let unknown = || Error::not_found("sign-up", &id);
+    if visitor.require_client()?.id != client {
+        return Err(unknown());
+    }
+    let asked = asked.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    let found = strategies::find(&cx.app.product.registry, asked.strategy.name(), &visitor.site.settings);
+    let (strategy, factor) = found.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    let fields = Map::from_iter([("rotating_token_nonce".to_owned(), Value::String(nonce))]);
+    let shown = ShownProof {
+        visitor,
+        strategy,
+        user: None,
+        is_sign_up: true,
+        challenge: Some(&asked),
+        code: None,
+        fields: &fields,
+    };
+    match factor.examine(cx, shown).await? {
+        ProofVerdict::Nobody(newcomer) => {
+            write_retrying_once(cx, move |tx| Box::pin(settle_returned(tx, context, id, asked, newcomer)))
+                .await
+        }
+        ProofVerdict::Refused(refusal) => Err(refusal),
+        ProofVerdict::User(..) | ProofVerdict::Maybe(..) => Err(Error::new(Code::ExternalAccountExists)),
+    }
+}
+
+/// Puts another challenge in the place of one that was taken, unless another request was faster.
+pub async fn replace_returned(
     tx: &mut Tx,
     context: SignUpContext,
     id: SignUpId,
     asked: Challenge,
-    why: ChallengeFailure,
-) -> Result<StepOutcome> {
-    let (client, mut sign_up) = lock_returned(tx, &context, &id).await?;
-    if sign_up.external_account.as_ref() == Some(&asked) {
-        sign_up.external_account = Some(failed(asked, why));
-        store::save(tx, &sign_up).await?;
+    held: Challenge,
+) -> Result<()> {
+    let (_, mut sign_up) = lock_returned(tx, &context, &id).await?;
+    if sign_up.external_account.as_ref() != Some(&asked) {
+        return Err(Error::new(Code::OauthCallbackInvalid));
     }
-    Ok(StepOutcome { client, secret: None, sign_up, refusal: None })
+    sign_up.external_account = Some(held);
+    store::save(tx, &sign_up).await
 }
 
-async fn lock_returned(
-    tx: &mut Tx,
-    context: &SignUpContext,
-    id: &SignUpId,
-) -> Result<(crate::presence::clients::model::Client, SignUp)> {
+async fn lock_returned(tx: &mut Tx, context: &SignUpContext, id: &SignUpId) -> Result<(Client, SignUp)> {
     let (act, gone) = (&context.act, || Error::new(Code::OauthCallbackInvalid));
     let found = store::find(tx, &act.instance, id).await?.ok_or_else(gone)?;
     let client = clients::lock(tx, &act.instance, &found.client).await?.ok_or_else(gone)?;

@@ -9,6 +9,7 @@ use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::{Api, Entrance};
 use latchkey_web::form::{Form, OpenForm};
 use latchkey_web::input::Path;
+use latchkey_web::query::Query;
 use serde_json::{Map, Value};
 
 use super::input::{AttemptSignUpVerification, PrepareVerification, SignUpForm};
@@ -18,6 +19,7 @@ use crate::door::client::view_context;
 use crate::door::redirects;
 use crate::door::reply::Envelope;
 use crate::door::visitor::Visitor;
+use crate::flows::sign_in::input::ReturnedApp;
 use crate::people::users::credentials::{self, Credentials, Given};
 use crate::presence::sign_ups::model::{Password, SignUp};
 use crate::presence::sign_ups::view::{self, FrontendSignUpView};
@@ -37,7 +39,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.get("/v1/client/sign_ups/{sign_up_id}", "getSignUps", get)
         .summary("Get a sign-up")
         .returns::<Wrapped<'_>>()
-        .only_reads();
+        .errors(&[403]);
     api.patch("/v1/client/sign_ups/{sign_up_id}", "updateSignUps", update)
         .summary("Update a sign-up")
         .returns::<Wrapped<'_>>()
@@ -78,7 +80,16 @@ async fn begin(
     write_retrying_once(cx, move |tx| Box::pin(context.create(tx, id, wanted))).await
 }
 
-async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SignUpId>) -> Response {
+async fn get(
+    cx: Cx,
+    mut visitor: Visitor,
+    Path(id): Path<SignUpId>,
+    Query(query): Query<ReturnedApp>,
+) -> Response {
+    if let Some(nonce) = query.rotating_token_nonce.filter(|nonce| !nonce.is_empty()) {
+        let step = accounts::take_return(&cx, &visitor, context(&cx, &visitor), id, nonce).await;
+        return answer(&cx, &mut visitor, step).await;
+    }
     match find(&cx, &visitor, &id).await {
         Ok(sign_up) => {
             visitor.answer(&cx, Ok(view::frontend(&sign_up, view_context(&visitor.site, cx.now)))).await

@@ -89,7 +89,7 @@ fn is_identified_by_app(visitor: &Visitor, page: &Destination) -> bool {
 }
 
 /// The page with the new token of a developer's browser, if it got one that it does not find in a cookie.
-fn with_dev_browser(visitor: &Visitor, there: Destination) -> Destination {
+pub fn with_dev_browser(visitor: &Visitor, there: Destination) -> Destination {
     let Some(token) = visitor.new_dev_browser() else { return there };
     let names_old = there.without(&[cookies::DEV_BROWSER]) != there;
     let is_needed = names_old || !visitor.is_dev_browser_in_cookie;

@@ -41,6 +41,11 @@ pub fn connected(
             && held.account.provider_user_id == account.provider_user_id
     };
     let position = match user.external_accounts.iter().position(is_same) {
+        // Whoever signs in again and again is not changed by it.
+        Some(position) if user.external_accounts[position].account == account => {
+            let id = user.external_accounts[position].id.clone();
+            return (linked(user, &id), id);
+        }
         Some(position) => position,
         None => {
             user.external_accounts.push(wanted(&account.provider, proof.clone(), now, rng));

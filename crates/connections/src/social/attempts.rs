@@ -1,0 +1,221 @@
+//! Signing in and up by an account at another provider: where the browser is sent, and what is kept until it is back.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use futures_util::future::BoxFuture;
+use latchkey_app::door::redirects;
+use latchkey_app::door::visitor::Visitor;
+use latchkey_app::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, ShownProof};
+use latchkey_app::people::challenges::links::digest;
+use latchkey_app::people::challenges::model::Challenge;
+use latchkey_app::people::users::model::User;
+use latchkey_base::{Code, Error, Result, rng};
+use latchkey_db::Tx;
+use latchkey_jose::digest::constant_time_eq;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::protocol::{self, AuthorizeRequest, Connection, Pending};
+use super::verdicts::{self, AccountProof};
+
+/// How long somebody may take at the provider.
+const MINUTES: i64 = 10;
+/// What is kept of an attempt is sealed for this.
+const SEALED_FOR: &str = "oauth_attempt";
+
+/// What is kept until the browser comes back.
+#[derive(Clone, Serialize, Deserialize)]
+pub(super) struct KeptAttempt {
+    pub(super) pending: Pending,
+    /// Where the provider sends the browser, as it was told.
+    pub(super) redirect_uri: String,
+    /// Where the browser goes if anything is left to do.
+    pub(super) redirect_url: String,
+    /// Where it goes if nothing is.
+    pub(super) complete_url: String,
+    /// Whether a native app began: it opens a browser that does not have its client.
+    pub(super) is_native: bool,
+}
+
+/// What is asked of a provider.
+pub(super) struct Errand<'a> {
+    /// What the answer is for: the id of the attempt, or of the user who connects an account.
+    pub(super) owner: &'a str,
+    pub(super) redirect_url: Option<&'a str>,
+    pub(super) complete_url: Option<&'a str>,
+    pub(super) additional_scopes: &'a [String],
+    pub(super) login_hint: Option<&'a str>,
+    pub(super) prompt: Option<&'a str>,
+}
+
+/// Begins a proof: the page of the provider, and what is kept.
+pub(super) async fn begin(
+    cx: &Cx,
+    visitor: &Visitor,
+    connection: &Connection,
+    errand: Errand<'_>,
+) -> Result<Challenge> {
+    let site = &visitor.site;
+    let given = |url: Option<&str>| url.filter(|url| !url.is_empty()).map(str::to_owned);
+    let missing = || Error::param(Code::FormParamMissing, "redirect_url");
+    let redirect_url = given(errand.redirect_url).ok_or_else(missing)?;
+    let complete_url = given(errand.complete_url).unwrap_or_else(|| redirect_url.clone());
+    for url in [&redirect_url, &complete_url] {
+        redirects::allowed(cx, site, Some(url)).await?;
+    }
+    let state = format!("{}.{}", errand.owner, URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng)));
+    let redirect_uri = format!("{}/v1/oauth_callback", site.base_url);
+    let request = AuthorizeRequest {
+        state: &state,
+        redirect_uri: &redirect_uri,
+        additional_scopes: errand.additional_scopes,
+        login_hint: errand.login_hint.filter(|hint| !hint.is_empty()),
+        prompt: errand.prompt.filter(|prompt| !prompt.is_empty()),
+    };
+    let (url, pending) = protocol::authorize(cx, connection, request).await?;
+    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native: visitor.is_native };
+    let details = json!({ "external_verification_redirect_url": url });
+    Ok(Challenge {
+        secret: Some(digest(&state)),
+        sealed: Some(seal(&visitor.act(cx), &kept)?),
+        expire_at: Some(cx.now.plus_ms(MINUTES * 60_000)),
+        verified_at: None,
+        details: details.as_object().cloned().unwrap_or_default(),
+        ..Challenge::proven(connection.strategy(), cx.now)
+    })
+}
+
+fn seal(act: &Act, kept: &KeptAttempt) -> Result<String> {
+    let plain = serde_json::to_vec(kept).map_err(Error::internal)?;
+    Ok(URL_SAFE_NO_PAD.encode(act.master.seal(SEALED_FOR, &plain).map_err(Error::internal)?))
+}
+
+/// What was kept for a proof that was begun.
+pub(super) fn kept(act: &Act, challenge: &Challenge) -> Result<KeptAttempt> {
+    let invalid = || Error::new(Code::OauthCallbackInvalid);
+    let sealed = challenge.sealed.as_deref().ok_or_else(invalid)?;
+    let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(Error::internal)?;
+    let plain = act.master.open(SEALED_FOR, &sealed).map_err(Error::internal)?;
+    serde_json::from_slice(&plain).map_err(Error::internal)
+}
+
+/// A field of a form that is a text.
+pub(super) fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a str> {
+    fields.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+}
+
+/// Whether a strategy shows a token of the provider at once, instead of sending the browser there.
+pub(super) fn is_by_token(name: &str) -> bool {
+    name == "google_one_tap" || name.starts_with("oauth_token_")
+}
+
+/// Accounts at other providers, as first factor.
+pub(super) struct ProviderAccounts;
+
+impl FirstFactor for ProviderAccounts {
+    fn answers_to(&self, name: &str, settings: &Settings) -> bool {
+        protocol::answers_to(settings, name)
+    }
+
+    fn is_shown_at_once(&self, name: &str) -> bool {
+        is_by_token(name)
+    }
+
+    fn asks_for_new_password(&self, proof: &Value) -> bool {
+        AccountProof::read(proof).is_ok_and(|proof| proof.is_taken_over)
+    }
+
+    fn prepare<'a>(&'a self, cx: &'a Cx, asked: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>> {
+        Box::pin(async move {
+            let (visitor, fields) = (asked.visitor, asked.fields);
+            let connection = authenticatable(cx, visitor, asked.strategy)?;
+            let errand = Errand {
+                owner: asked.attempt,
+                redirect_url: asked.redirect_url,
+                complete_url: text(fields, "action_complete_redirect_url"),
+                additional_scopes: &[],
+                login_hint: text(fields, "oidc_login_hint").or(asked.identifier),
+                prompt: text(fields, "oidc_prompt"),
+            };
+            begin(cx, visitor, &connection, errand).await
+        })
+    }
+
+    fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>> {
+        Box::pin(async move {
+            let act = shown.visitor.act(cx);
+            match (shown.challenge, shown.challenge.and_then(|asked| asked.newcomer.clone())) {
+                // Somebody who wanted to sign up, and is a user already.
+                (Some(Challenge { transferable: true, .. }), Some(newcomer)) => {
+                    verdicts::of(cx, &act, newcomer).await
+                }
+                (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => {
+                    match shown.is_sign_up {
+                        true => Ok(ProofVerdict::Nobody(newcomer)),
+                        false => verdicts::of(cx, &act, newcomer).await,
+                    }
+                }
+                _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
+                _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
+            }
+        })
+    }
+
+    fn redeem<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        act: &'a Act,
+        user: User,
+        proof: &'a Value,
+    ) -> BoxFuture<'a, Result<User>> {
+        Box::pin(async move { AccountProof::read(proof)?.redeem(tx, act, user).await })
+    }
+}
+
+/// Whether a native app shows what its return URL said: only it knows that, and not whoever began the attempt elsewhere.
+fn is_returned(asked: &Challenge, fields: &Map<String, Value>) -> bool {
+    let nonce = text(fields, "rotating_token_nonce").map(digest).unwrap_or_default();
+    asked.secret.as_deref().is_some_and(|known| constant_time_eq(known.as_bytes(), nonce.as_bytes()))
+}
+
+/// A token that the provider gave to an app or a page.
+async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVerdict> {
+    let missing = || Error::param(Code::FormParamMissing, "token");
+    let token = text(shown.fields, "token").ok_or_else(missing)?;
+    let name = shown.strategy.name();
+    let environment = shown.visitor.site.environment;
+    let (connection, mut profile) = protocol::id_token(cx, act, environment, name, token).await?;
+    check_authenticatable(&connection)?;
+    // Apple tells names to the app, once, and not in the token.
+    profile.first_name = profile.first_name.or(text(shown.fields, "first_name").map(str::to_owned));
+    profile.last_name = profile.last_name.or(text(shown.fields, "last_name").map(str::to_owned));
+    let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
+    let verdict = match shown.is_sign_up {
+        true => return Ok(ProofVerdict::Nobody(newcomer)),
+        false => verdicts::of(cx, act, newcomer).await?,
+    };
+    match verdict {
+        // Pages go on to sign up by themselves.
+        ProofVerdict::Nobody(_) if name == "google_one_tap" => {
+            Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountNotFound)))
+        }
+        verdict => Ok(verdict),
+    }
+}
+
+/// The connection of a strategy that signs people in.
+pub(super) fn authenticatable(cx: &Cx, visitor: &Visitor, strategy: Strategy) -> Result<Connection> {
+    let connection = protocol::find(&visitor.act(cx), visitor.site.environment, strategy.name())?;
+    check_authenticatable(&connection)?;
+    Ok(connection)
+}
+
+fn check_authenticatable(connection: &Connection) -> Result<()> {
+    match connection.is_authenticatable() {
+        true => Ok(()),
+        false => Err(Error::param(Code::OauthNonAuthenticatableProvider, "strategy")),
+    }
+}

@@ -1,0 +1,205 @@
+//! Connecting an account at another provider to somebody who is signed in.
+
+use latchkey_app::door::redirects::{self, Destination};
+use latchkey_app::door::visitor::Visitor;
+use latchkey_app::flows::sign_in::registered::{failed, taken};
+use latchkey_app::people::challenges::account::ProvenAccount;
+use latchkey_app::people::challenges::model::{Challenge, Newcomer};
+use latchkey_app::people::challenges::rules::failure;
+use latchkey_app::people::external_accounts::{rules, store};
+use latchkey_app::people::restrictions::check::check_added;
+use latchkey_app::people::users::change::save_user;
+use latchkey_app::people::users::model::{ContactKind, User};
+use latchkey_app::people::users::store as users;
+use latchkey_app::presence::sessions::store as sessions;
+use latchkey_base::kinds::{ExternalAccountId, UserId};
+use latchkey_base::text::fold;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::{Tx, unique_violation};
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::limits::IDENTIFICATIONS_PER_KIND;
+
+use super::attempts::kept;
+use super::callback::Returned;
+use super::verdicts;
+
+/// Takes the answer of a provider for an account that somebody wants to connect. From then on nobody else can answer.
+pub(super) async fn take(
+    cx: &Cx,
+    visitor: &Visitor,
+    user: UserId,
+    digest: String,
+) -> Result<(ExternalAccountId, Challenge)> {
+    let (act, is_development) = (visitor.act(cx), visitor.site.is_development());
+    let client = visitor.client_id();
+    let taken = cx.write(move |tx| {
+        Box::pin(async move {
+            let invalid = || Error::new(Code::OauthCallbackInvalid);
+            let live = match &client {
+                Some(client) => {
+                    sessions::live_of_client(tx, &act.instance, client, &act.settings, act.now).await?
+                }
+                None => Vec::new(),
+            };
+            let is_own = live.iter().any(|present| present.user.id == user);
+            let before = users::lock(tx, &act.instance, &user).await?.ok_or_else(invalid)?;
+            let mut after = before.clone();
+            let is_asked = |challenge: &Challenge| challenge.secret.as_deref() == Some(digest.as_str());
+            let held = after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
+            let held = held.ok_or_else(invalid)?;
+            let asked = taken(held.challenge.take(), &digest, act.now)?;
+            // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
+            if !is_own && !is_development && !kept(&act, &asked)?.is_native {
+                return Err(invalid());
+            }
+            held.challenge = Some(asked.clone());
+            let id = held.id.clone();
+            users::save(tx, &before, &after).await?;
+            Ok((id, asked))
+        })
+    });
+    taken.await
+}
+
+/// Connects the account, or notes why not. Returns where the browser goes.
+pub(super) async fn settle(
+    cx: &Cx,
+    visitor: &Visitor,
+    user: UserId,
+    id: ExternalAccountId,
+    mut returned: Returned,
+) -> Result<Destination> {
+    let act = visitor.act(cx);
+    let newcomer = returned.newcomer(&act);
+    let Returned { asked, kept, .. } = returned;
+    let outcome = match newcomer {
+        Ok(newcomer) => {
+            let (act, user, id) = (act.clone(), user.clone(), id.clone());
+            let connected = cx.write(move |tx| Box::pin(connect(tx, act, user, Some(id), newcomer)));
+            connected.await.map_err(claimed)
+        }
+        Err(error) => Err(error),
+    };
+    let url = match outcome {
+        Ok(_) => kept.complete_url,
+        Err(error) if error.status() >= 500 => return Err(error),
+        Err(error) => {
+            fail(cx, act, user, id, asked, &error).await?;
+            kept.redirect_url
+        }
+    };
+    redirects::allowed(cx, &visitor.site, Some(&url)).await
+}
+
+/// Somebody else was faster with the account or its address.
+pub(super) fn claimed(error: Error) -> Error {
+    match unique_violation(&error) {
+        Some(_) => Error::new(Code::OauthIdentificationClaimed),
+        None => error,
+    }
+}
+
+async fn fail(
+    cx: &Cx,
+    act: Act,
+    user: UserId,
+    id: ExternalAccountId,
+    asked: Challenge,
+    error: &Error,
+) -> Result<()> {
+    let why = failure(error);
+    let failed = cx.write(move |tx| {
+        Box::pin(async move {
+            let Some(before) = users::lock(tx, &act.instance, &user).await? else { return Ok(()) };
+            let mut after = before.clone();
+            let held = after.external_accounts.iter_mut().find(|held| held.id == id);
+            if let Some(held) = held.filter(|held| held.challenge.as_ref() == Some(&asked)) {
+                held.challenge = Some(failed(asked, why));
+                users::save(tx, &before, &after).await?;
+            }
+            Ok(())
+        })
+    });
+    failed.await
+}
+
+/// Connects an account that was proven: the one that waits for it, or a new one. Returns the user and the account.
+pub(super) async fn connect(
+    tx: &mut Tx,
+    act: Act,
+    user: UserId,
+    id: Option<ExternalAccountId>,
+    newcomer: Newcomer,
+) -> Result<(User, ExternalAccountId)> {
+    let gone = || Error::new(Code::ExternalAccountNotFound);
+    let account = newcomer.account.ok_or_else(gone)?;
+    let before = users::lock(tx, &act.instance, &user).await?.ok_or_else(gone)?;
+    check(tx, &act, &before, id.as_ref(), &account).await?;
+    let after = with_address(tx, &act, before.clone(), &account).await?;
+    let proof = verdicts::proof(&act, &account.provider)?;
+    let (after, id) = match id {
+        Some(id) => (rules::confirmed(after, &id, account, proof, act.now), id),
+        None => rules::connected(after, account, proof, act.now, &*act.rng),
+    };
+    let user = save_user(tx, &act, &before, after).await?;
+    if let Some(sealed) = &newcomer.tokens {
+        store::put(tx, &act.instance, &user.id, &id, sealed).await?;
+    }
+    Ok((user, id))
+}
+
+/// Refuses an account that is somebody else's, another one than before, or one more of the same provider.
+async fn check(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    id: Option<&ExternalAccountId>,
+    account: &ProvenAccount,
+) -> Result<()> {
+    let subject = &account.provider_user_id;
+    let holder = users::find_by_identifier(tx, &act.instance, &account.provider, subject).await?;
+    if holder.is_some_and(|holder| holder.id != user.id) {
+        return Err(Error::new(Code::OauthIdentificationClaimed));
+    }
+    let of_provider =
+        user.external_accounts.iter().filter(|held| held.is_verified() && held.account.provider == account.provider);
+    for held in of_provider {
+        if Some(&held.id) != id || held.account.provider_user_id != *subject {
+            return Err(Error::new(Code::OauthAccountAlreadyConnected));
+        }
+    }
+    if let Some(id) = id
+        && !user.external_accounts.iter().any(|held| held.id == *id)
+    {
+        return Err(Error::new(Code::ExternalAccountNotFound));
+    }
+    Ok(())
+}
+
+/// The user with the address that the provider vouches for, where users have addresses.
+async fn with_address(tx: &mut Tx, act: &Act, user: User, account: &ProvenAccount) -> Result<User> {
+    let attribute = &act.settings.attributes.email_address;
+    let Some(address) = account.proven_email().filter(|_| attribute.enabled) else { return Ok(user) };
+    let own = user.email_addresses.all.iter().find(|contact| fold(&contact.value) == fold(address));
+    if own.is_some_and(|contact| contact.is_verified()) {
+        return Ok(user);
+    }
+    if attribute.immutable && user.email_addresses.all.iter().any(|contact| contact.is_verified()) {
+        return Err(Error::new(Code::OauthConnectionBlockedByImmutableAttribute));
+    }
+    if users::is_taken(tx, &user, ContactKind::Email, address).await? {
+        return Err(Error::new(Code::OauthIdentificationClaimed));
+    }
+    if own.is_none() {
+        let is_full = user.email_addresses.all.len() >= IDENTIFICATIONS_PER_KIND;
+        let is_kept_out = check_added(tx, act, &user, (ContactKind::Email, address)).await;
+        match is_kept_out {
+            Err(error) if error.status() >= 500 => return Err(error),
+            // The account is theirs all the same; the address just does not become one here.
+            Err(_) => return Ok(user),
+            Ok(()) if is_full => return Ok(user),
+            Ok(()) => (),
+        }
+    }
+    rules::with_proven_address(user, address, &account.provider, act.now, &*act.rng)
+}

@@ -1,0 +1,225 @@
+//! What becomes of an attempt to sign in or up when the browser is back from a provider.
+
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_app::door::redirects::{self, Destination};
+use latchkey_app::door::visitor::Visitor;
+use latchkey_app::flows::sign_in::attempt::SignInContext;
+use latchkey_app::flows::sign_in::registered;
+use latchkey_app::flows::sign_up::accounts;
+use latchkey_app::flows::sign_up::step::{SignUpContext, write_retrying_once};
+use latchkey_app::flows::strategies::ProofVerdict;
+use latchkey_app::people::challenges::links::digest;
+use latchkey_app::people::challenges::model::{Challenge, Newcomer, State};
+use latchkey_app::people::challenges::rules::failure;
+use latchkey_app::presence::sign_ins::model::SignInStep;
+use latchkey_app::presence::sign_ins::store as sign_ins;
+use latchkey_base::kinds::{ClientId, SignInId, SignUpId};
+use latchkey_base::{Code, Error, Result, rng};
+use latchkey_kernel::cx::Cx;
+
+use super::attempts::{KeptAttempt, ProviderAccounts};
+use super::callback::Returned;
+use super::verdicts;
+
+/// What native apps are told of an attempt that is done: they show it to get their client.
+const NONCE: &str = "rotating_token_nonce";
+
+/// The attempt that waits for an answer: its client, and what it waits for.
+pub(super) async fn find_sign_in(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: &SignInId,
+) -> Result<(ClientId, Option<Challenge>)> {
+    let found = sign_ins::find(&mut cx.app.db.read().await?, &visitor.site.instance, id).await?;
+    let sign_in = found.ok_or_else(|| Error::new(Code::OauthCallbackInvalid))?;
+    Ok((sign_in.client, sign_in.first_factor))
+}
+
+/// Goes on with an attempt to sign in. Returns where the browser goes.
+pub(super) async fn to_sign_in(
+    cx: &Cx,
+    visitor: &mut Visitor,
+    client: ClientId,
+    id: SignInId,
+    mut returned: Returned,
+) -> Result<Destination> {
+    let act = visitor.act(cx);
+    let newcomer = returned.newcomer(&act);
+    let Returned { asked, kept, .. } = returned;
+    let at = SignInAt { client, id, asked, kept };
+    let newcomer = match newcomer {
+        Ok(newcomer) => newcomer,
+        Err(error) => return at.fail(cx, visitor, error).await,
+    };
+    let verdict = match verdicts::of(cx, &act, newcomer.clone()).await? {
+        ProofVerdict::Refused(error) => return at.fail(cx, visitor, error).await,
+        verdict => verdict,
+    };
+    match verdict {
+        ProofVerdict::User(..) | ProofVerdict::Maybe(..) if at.kept.is_native => {
+            at.hold(cx, visitor, newcomer).await
+        }
+        verdict => at.judge(cx, visitor, verdict).await,
+    }
+}
+
+/// An attempt to sign in to which a provider has answered.
+#[derive(Clone)]
+struct SignInAt {
+    client: ClientId,
+    id: SignInId,
+    asked: Challenge,
+    kept: KeptAttempt,
+}
+
+impl SignInAt {
+    async fn judge(self, cx: &Cx, visitor: &mut Visitor, verdict: ProofVerdict) -> Result<Destination> {
+        let (context, at) = (SignInContext::new(cx, visitor), self.clone());
+        let (factor, examined) = (Arc::new(ProviderAccounts), (at.asked.strategy, Some(at.asked)));
+        let judged = cx.write(move |tx| {
+            Box::pin(registered::judge_returned(tx, context, at.client, at.id, factor, examined, verdict))
+        });
+        let attempt = match judged.await {
+            Ok(attempt) => attempt,
+            Err(error) if error.status() >= 500 => return Err(error),
+            Err(error) => return self.fail(cx, visitor, error).await,
+        };
+        if let Some(refusal) = attempt.refusal {
+            let asked = attempt.sign_in.first_factor.unwrap_or_else(|| self.asked.clone());
+            return SignInAt { asked, ..self }.fail(cx, visitor, refusal).await;
+        }
+        let first = attempt.sign_in.first_factor.as_ref();
+        let is_transferable = first.is_some_and(|proof| proof.state(cx.now) == State::Transferable);
+        let is_complete = attempt.sign_in.step == SignInStep::Complete;
+        if !attempt.is_elsewhere {
+            visitor.becomes(attempt.client, attempt.secret);
+        }
+        let code = is_transferable.then_some(Code::ExternalAccountNotFound);
+        leave(cx, visitor, &self.kept, is_complete, code).await
+    }
+
+    /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
+    async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
+        let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
+        let held =
+            Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let (context, at) = (SignInContext::new(cx, visitor), self.clone());
+        let kept = cx.write(move |tx| {
+            Box::pin(registered::replace_returned(tx, context, at.client, at.id, at.asked, held))
+        });
+        kept.await?;
+        let there = redirects::allowed(cx, &visitor.site, Some(&self.kept.complete_url)).await?;
+        Ok(there.with(NONCE, &nonce))
+    }
+
+    async fn fail(self, cx: &Cx, visitor: &Visitor, error: Error) -> Result<Destination> {
+        if error.status() >= 500 {
+            return Err(error);
+        }
+        let (context, at, why) = (SignInContext::new(cx, visitor), self.clone(), failure(&error));
+        let failed = cx.write(move |tx| {
+            let held = registered::failed(at.asked.clone(), why);
+            Box::pin(registered::replace_returned(tx, context, at.client, at.id, at.asked, held))
+        });
+        failed.await?;
+        leave(cx, visitor, &self.kept, false, Some(error.code())).await
+    }
+}
+
+/// Where the browser goes. Apps are told what came of it by their URL; pages ask for the attempt.
+async fn leave(
+    cx: &Cx,
+    visitor: &Visitor,
+    kept: &KeptAttempt,
+    is_complete: bool,
+    code: Option<Code>,
+) -> Result<Destination> {
+    let url = if is_complete { &kept.complete_url } else { &kept.redirect_url };
+    let there = redirects::allowed(cx, &visitor.site, Some(url)).await?;
+    match code.filter(|_| kept.is_native) {
+        Some(code) => Ok(there.with("__clerk_status", "failed").with("__clerk_error_code", code.spec().1)),
+        None => Ok(there),
+    }
+}
+
+/// Goes on with an attempt to sign up. Returns where the browser goes.
+pub(super) async fn to_sign_up(
+    cx: &Cx,
+    visitor: &mut Visitor,
+    id: SignUpId,
+    mut returned: Returned,
+) -> Result<Destination> {
+    let act = visitor.act(cx);
+    let newcomer = returned.newcomer(&act);
+    let Returned { asked, kept, .. } = returned;
+    let context = SignUpContext { act, client: visitor.client_handle() };
+    let at = SignUpAt { id, asked, kept, context };
+    let newcomer = match newcomer {
+        Ok(newcomer) => newcomer,
+        Err(error) => return at.fail(cx, visitor, error).await,
+    };
+    let is_new = matches!(verdicts::of(cx, &at.context.act, newcomer.clone()).await?, ProofVerdict::Nobody(_));
+    match is_new && at.kept.is_native {
+        true => at.hold(cx, visitor, newcomer).await,
+        false => at.settle(cx, visitor, newcomer).await,
+    }
+}
+
+/// An attempt to sign up to which a provider has answered.
+#[derive(Clone)]
+struct SignUpAt {
+    id: SignUpId,
+    asked: Challenge,
+    kept: KeptAttempt,
+    context: SignUpContext,
+}
+
+impl SignUpAt {
+    async fn settle(self, cx: &Cx, visitor: &mut Visitor, newcomer: Newcomer) -> Result<Destination> {
+        let at = self.clone();
+        let settled = write_retrying_once(cx, move |tx| {
+            Box::pin(accounts::settle_returned(tx, at.context, at.id, at.asked, newcomer))
+        });
+        let step = match settled.await {
+            Ok(step) => step,
+            Err(error) if error.status() >= 500 => return Err(error),
+            Err(error) => return self.fail(cx, visitor, error).await,
+        };
+        let (is_complete, proof) = (step.sign_up.created.is_some(), step.sign_up.external_account);
+        let is_transferable = proof.is_some_and(|proof| proof.transferable);
+        if self.context.client.id() == Some(&step.client.id) {
+            visitor.becomes(step.client, step.secret);
+        }
+        let code = is_transferable.then_some(Code::ExternalAccountExists);
+        leave(cx, visitor, &self.kept, is_complete, code).await
+    }
+
+    async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
+        let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
+        let held =
+            Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let at = self.clone();
+        let kept = cx.write(move |tx| {
+            Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held))
+        });
+        kept.await?;
+        let there = redirects::allowed(cx, &visitor.site, Some(&self.kept.complete_url)).await?;
+        Ok(there.with(NONCE, &nonce))
+    }
+
+    async fn fail(self, cx: &Cx, visitor: &Visitor, error: Error) -> Result<Destination> {
+        if error.status() >= 500 {
+            return Err(error);
+        }
+        let (at, why) = (self.clone(), failure(&error));
+        let failed = cx.write(move |tx| {
+            let held = registered::failed(at.asked.clone(), why);
+            Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held))
+        });
+        failed.await?;
+        leave(cx, visitor, &self.kept, false, Some(error.code())).await
+    }
+}

@@ -1,0 +1,156 @@
+//! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
+//! proven.
+
+use latchkey_app::flows::accounts::sessions::{Sessions, change_and};
+use latchkey_app::flows::strategies::ProofVerdict;
+use latchkey_app::people::challenges::account::ProvenAccount;
+use latchkey_app::people::challenges::model::{Challenge, Newcomer};
+use latchkey_app::people::external_accounts::{change, rules};
+use latchkey_app::people::identifications::rules::checked;
+use latchkey_app::people::users::model::{ContactKind, User};
+use latchkey_app::people::users::store as users;
+use latchkey_base::text::fold;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::strategy::Strategy;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::protocol::{Connection, Profile, ProviderTokens};
+use super::tokens;
+
+/// How long the proof of an account is said to be good: pages read it, and nothing depends on it.
+const PROOF_MS: i64 = 600_000;
+/// What stands between a mailbox and what its holder has added to it.
+const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
+
+/// An account that proves who somebody is, until it is connected to them.
+#[derive(Serialize, Deserialize)]
+pub(super) struct AccountProof {
+    account: ProvenAccount,
+    tokens: Option<String>,
+    /// Whether the user was found by an address that they had not proven themselves.
+    pub(super) is_taken_over: bool,
+}
+
+impl AccountProof {
+    pub(super) fn read(value: &Value) -> Result<AccountProof> {
+        AccountProof::deserialize(value).map_err(Error::internal)
+    }
+
+    /// Connects the account to the user it proves, who must be locked.
+    pub(super) async fn redeem(self, tx: &mut Tx, act: &Act, user: User) -> Result<User> {
+        let proof = proof(act, &self.account.provider)?;
+        change::connect(tx, act, user, self.account, proof, self.tokens.as_deref()).await
+    }
+}
+
+/// How an account was proven, as it is shown.
+pub(super) fn proof(act: &Act, provider: &str) -> Result<Challenge> {
+    let strategy = Strategy::try_from(provider.to_owned()).map_err(Error::internal)?;
+    Ok(Challenge {
+        attempts: 1,
+        expire_at: Some(act.now.plus_ms(PROOF_MS)),
+        ..Challenge::proven(strategy, act.now)
+    })
+}
+
+/// What is known of somebody by what a provider says, if the provider's people may enter at all.
+pub(super) fn newcomer(
+    act: &Act,
+    connection: &Connection,
+    profile: Profile,
+    given: Option<&ProviderTokens>,
+) -> Result<Newcomer> {
+    let account = account(connection, profile);
+    check_address(connection, &account)?;
+    let tokens = given.map(|given| tokens::seal(act, &account, given)).transpose()?;
+    Ok(Newcomer { account: Some(account), tokens, ..Newcomer::default() })
+}
+
+fn account(connection: &Connection, profile: Profile) -> ProvenAccount {
+    // An address that is none here, such as one that is too long, is as good as none.
+    let email_address = profile.email_address.and_then(|text| checked(ContactKind::Email, &text).ok());
+    ProvenAccount {
+        provider: connection.strategy().name().to_owned(),
+        provider_user_id: profile.provider_user_id,
+        approved_scopes: profile.approved_scopes,
+        email_address_verified: profile.email_address_verified.filter(|_| email_address.is_some()),
+        email_address,
+        first_name: profile.first_name,
+        last_name: profile.last_name,
+        username: profile.username,
+        image_url: profile.image_url,
+        phone_number: profile.phone_number,
+        label: profile.label,
+    }
+}
+
+/// Whoever leaves a company may keep an address that they have derived from theirs.
+fn check_address(connection: &Connection, account: &ProvenAccount) -> Result<()> {
+    let local = account.email_address.as_deref().and_then(|address| address.rsplit_once('@'));
+    let is_derived = local.is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS));
+    match is_derived && connection.blocks_subaddresses() {
+        true => Err(Error::new(Code::NotAllowedAccess)
+            .saying("Addresses with a part that their holder has added are not accepted from this provider.")),
+        false => Ok(()),
+    }
+}
+
+/// Whom an account proves.
+pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
+    let Newcomer { account: Some(account), tokens, .. } = &newcomer else {
+        return Err(Error::internal("an account that nobody has shown"));
+    };
+    let proof = |is_taken_over: bool| {
+        let proof = AccountProof { account: account.clone(), tokens: tokens.clone(), is_taken_over };
+        serde_json::to_value(proof).map_err(Error::internal)
+    };
+    let mut tx = cx.app.db.read().await?;
+    let (provider, subject) = (&account.provider, &account.provider_user_id);
+    if let Some(user) = users::find_by_identifier(&mut tx, &act.instance, provider, subject).await? {
+        return Ok(ProofVerdict::User(user.id, proof(false)?));
+    }
+    let is_vouched = account.proven_email().is_some();
+    let is_guarded = act.settings.attack_protection.enumeration_protection;
+    let Some(address) = account.email_address.clone().filter(|_| is_vouched || !is_guarded) else {
+        return Ok(ProofVerdict::Nobody(newcomer));
+    };
+    let kind = ContactKind::Email;
+    let found = users::find_by_identifier(&mut tx, &act.instance, kind.name(), &address).await?;
+    drop(tx);
+    let Some(user) = found else { return Ok(ProofVerdict::Nobody(newcomer)) };
+    let is_it = |value: &str| fold(value) == fold(&address);
+    let contact = user.email_addresses.all.iter().find(|contact| is_it(&contact.value));
+    let Some((id, is_verified)) = contact.map(|contact| (contact.id.clone(), contact.is_verified())) else {
+        return Ok(ProofVerdict::Nobody(newcomer));
+    };
+    match (is_verified, is_vouched) {
+        (true, true) => Ok(ProofVerdict::User(user.id, proof(false)?)),
+        (true, false) => Ok(ProofVerdict::Maybe(user.id, id, proof(false)?)),
+        (false, true) => {
+            take_over(cx, act, &user, &address, provider).await?;
+            Ok(ProofVerdict::User(user.id, proof(true)?))
+        }
+        (false, false) => Ok(ProofVerdict::Refused(Error::new(
+            Code::ExternalAccountEmailAddressVerificationRequired,
+        ))),
+    }
+}
+
+/// Gives an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
+/// waits for them. Sessions end, what is not proven goes, and the password is worth nothing until it is changed.
+async fn take_over(cx: &Cx, act: &Act, user: &User, address: &str, provider: &str) -> Result<()> {
+    let (address, provider) = (address.to_owned(), provider.to_owned());
+    let rule = move |user: User, act: &Act| {
+        let contact = user.email_addresses.all.iter().find(|held| fold(&held.value) == fold(&address));
+        match contact.is_some_and(|contact| contact.is_verified()) {
+            // Proven in the meantime.
+            true => Ok(user),
+            false => rules::taken_over(user, &address, &provider, act.now, &*act.rng),
+        }
+    };
+    change_and(cx, act.clone(), user.id.clone(), rule, Sessions::End).await?;
+    Ok(())
+}
