@@ -3,7 +3,13 @@
 //! A crate above `latchkey-app`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
 //! below knows it.
 
+pub mod social;
+
 use latchkey_kernel::group::Group;
 
 /// What it adds to the server.
-pub const GROUP: Group = Group { ..Group::named("connections") };
+pub const GROUP: Group = Group {
+    register: |registry| registry.add(social::protocol::ProviderKeys::default()),
+    pages: social::mock::pages::routes,
+    ..Group::named("connections")
+};

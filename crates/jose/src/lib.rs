@@ -12,6 +12,7 @@
 pub mod custom;
 pub mod digest;
 pub mod error;
+pub mod foreign;
 pub mod jwk;
 pub mod jwt;
 #[cfg(test)]

@@ -19,6 +19,7 @@ mod restrictions;
 mod satellites;
 pub mod secrets;
 mod sessions;
+pub mod social;
 mod unbuilt;
 mod wording;
 
@@ -40,6 +41,7 @@ pub use secrets::SealedSetting;
 pub use sessions::{
     AttackProtection, Lockout, PreferredStrategy, SessionSettings, SignInSettings, SignUpMode, SignUpSettings,
 };
+pub use social::{SocialProvider, SocialSettings};
 
 /// Everything that can be set for an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -47,6 +49,8 @@ pub use sessions::{
 pub struct Settings {
     /// What a user may or must have, and what it proves.
     pub attributes: Attributes,
+    /// Providers people have accounts at, by their keys, such as `google`; those of your own begin with `custom_`.
+    pub social: SocialSettings,
     /// What a password must be like.
     pub password: PasswordSettings,
     /// Lengths of usernames.

@@ -7,7 +7,7 @@ use latchkey_base::text;
 use latchkey_passwords::SPECIAL_CHARACTERS;
 use latchkey_web::depth::depth;
 
-use super::{Attribute, Settings, satellites, unbuilt};
+use super::{Attribute, Settings, satellites, social, unbuilt};
 use crate::limits::JWT_CLAIMS_DEPTH;
 use crate::origins::canonical;
 use crate::strategy::Strategy;
@@ -63,6 +63,7 @@ impl Settings {
         self.check_times(&mut faults);
         self.check_texts(&mut faults);
         self.check_restrictions(&mut faults);
+        social::check(&self.social, &mut faults);
         unbuilt::check(self, &mut faults);
         satellites::check(&self.satellites, &mut faults);
         satellites::check_proxy(self.proxy_url.as_deref(), &mut faults);
@@ -117,21 +118,25 @@ impl Settings {
         }
         let attributes = &self.attributes;
         let contacts = [&attributes.email_address, &attributes.phone_number];
-        let says_who =
-            contacts.iter().any(|contact| contact.is_first_factor()) || attributes.username.is_first_factor();
+        let has_provider = self.sign_in_providers().next().is_some();
+        let says_who = has_provider
+            || contacts.iter().any(|contact| contact.is_first_factor())
+            || attributes.username.is_first_factor();
         if !says_who {
             faults.add(
                 "attributes",
-                "Nobody can sign in: enable email_address, phone_number or username, with used_for_first_factor.",
+                "Nobody can sign in: enable email_address, phone_number or username, with used_for_first_factor, \
+                 or a provider in social.",
             );
         }
-        let proves = attributes.password.enabled
+        let proves = has_provider
+            || attributes.password.enabled
             || contacts.iter().any(|contact| contact.is_first_factor() && !contact.first_factors.is_empty());
         if !proves {
             faults.add(
                 "attributes",
                 "Nobody can prove who they are: enable password, or give email_address or phone_number \
-                 first_factors, with used_for_first_factor.",
+                 first_factors, with used_for_first_factor, or enable a provider in social.",
             );
         }
         if attributes.backup_code.is_second_factor() && !attributes.has_second_factor() {

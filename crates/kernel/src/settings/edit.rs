@@ -8,18 +8,30 @@ use serde_json::{Map, Value};
 use super::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, SMTP_PASSWORD, TWILIO_TOKEN};
 use super::secrets::SHOWN;
 use super::wording::in_our_words;
-use super::{SealedSetting, Settings, SettingsFault, unbuilt};
+use super::{SealedSetting, Settings, SettingsFault, SocialProvider, unbuilt};
 use crate::signing_secrets;
 
 /// Objects whose keys are the application's own: read and written whole.
-const OPEN: [&str; 1] = ["session.token_claims"];
+fn is_open(path: &str) -> bool {
+    path == "session.token_claims" || field_of_provider(path) == Some("authorize_params")
+}
 
 /// Settings that are kept sealed and never shown.
 const SECRETS: [&str; 4] = [SMTP_PASSWORD, EMAIL_WEBHOOK_SECRET, TWILIO_TOKEN, SMS_WEBHOOK_SECRET];
 
+/// Whether it is kept sealed and never shown.
+fn is_secret(path: &str) -> bool {
+    SECRETS.contains(&path) || matches!(field_of_provider(path), Some("client_secret" | "private_key"))
+}
+
+/// What is named of an entry of `social`, such as `client_id` in `social.google.client_id`.
+fn field_of_provider(path: &str) -> Option<&str> {
+    path.strip_prefix("social.")?.split_once('.').map(|(_, field)| field)
+}
+
 /// Every single setting with its path, in the order of the document; secrets as `(set)` or null.
 pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
-    let shown = |(path, value): (String, Value)| match SECRETS.contains(&path.as_str()) && !value.is_null() {
+    let shown = |(path, value): (String, Value)| match is_secret(&path) && !value.is_null() {
         true => (path, SHOWN.into()),
         false => (path, value),
     };
@@ -29,8 +41,15 @@ pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
 /// The settings that differ, as they are shown afterwards.
 pub fn differences(before: &Settings, after: &Settings) -> Result<Vec<(String, Value)>> {
     let (old, new) = (leaves(before)?, leaves(after)?);
-    let pairs = new.into_iter().zip(flat(after)?);
-    Ok(pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).collect())
+    let is_left = |path: &str| {
+        new.iter().any(|(leaf, _)| {
+            leaf == path || leaf.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
+        })
+    };
+    let removed: Vec<_> =
+        old.iter().filter(|(path, _)| !is_left(path)).map(|(path, _)| (path.clone(), Value::Null)).collect();
+    let pairs = new.iter().zip(flat(after)?);
+    Ok(pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).chain(removed).collect())
 }
 
 fn leaves(settings: &Settings) -> Result<Vec<(String, Value)>> {
@@ -43,7 +62,7 @@ fn leaves(settings: &Settings) -> Result<Vec<(String, Value)>> {
 pub fn names_secret(changes: &[(String, Value)]) -> bool {
     let mut leaves = Vec::new();
     changes.iter().for_each(|(path, value)| collect(path, value.clone(), &mut leaves));
-    leaves.iter().any(|(path, _)| SECRETS.contains(&path.as_str()))
+    leaves.iter().any(|(path, _)| is_secret(path))
 }
 
 /// The secrets among the changes that are too easy to guess for signing with.
@@ -71,8 +90,8 @@ pub fn sealed(
     for (path, value) in changes {
         collect(path, value.clone(), &mut leaves);
     }
-    leaves.retain(|(path, value)| !(SECRETS.contains(&path.as_str()) && value == SHOWN));
-    for (path, value) in leaves.iter_mut().filter(|(path, _)| SECRETS.contains(&path.as_str())) {
+    leaves.retain(|(path, value)| !(is_secret(path) && value == SHOWN));
+    for (path, value) in leaves.iter_mut().filter(|(path, _)| is_secret(path)) {
         *value = match &*value {
             // A password of digits was taken for a number.
             Value::Number(number) => seal(path, &number.to_string())?.as_str().into(),
@@ -91,6 +110,20 @@ pub fn below(settings: &Settings, path: &str) -> Result<Vec<(String, Value)>> {
     Ok(all.filter(|(leaf, _)| leaf == path || leaf.starts_with(&prefix)).collect())
 }
 
+/// What a path has by default, as changes: a provider is taken away by its key.
+pub fn defaults(settings: &Settings, path: &str) -> Result<Vec<(String, Value)>> {
+    let key = path.strip_prefix("social.").map(|rest| rest.split('.').next().unwrap_or_default());
+    match key.filter(|key| settings.social.contains_key(*key)) {
+        Some(_) if field_of_provider(path).is_none() => Ok(vec![(path.to_owned(), Value::Null)]),
+        Some(key) => {
+            let mut usual = Settings::default();
+            usual.social.insert(key.to_owned(), SocialProvider::default());
+            below(&usual, path)
+        }
+        None => below(&Settings::default(), path),
+    }
+}
+
 /// The document with changes made to it. An object changes what it names and leaves the rest. Unknown
 /// paths, values of the wrong kind and contradictions of the result are all reported.
 pub fn changed(settings: &Settings, changes: &[(String, Value)]) -> Result<Settings, Vec<SettingsFault>> {
@@ -102,8 +135,9 @@ pub fn changed(settings: &Settings, changes: &[(String, Value)]) -> Result<Setti
     let mut faults = Vec::new();
     for (path, value) in leaves {
         match with(&next, &path, value) {
-            Some(candidate) => match serde_json::from_value::<Settings>(candidate.clone()) {
-                Ok(_) => next = candidate,
+            Some(candidate) => match serde_json::from_value::<Settings>(candidate) {
+                // What a new entry of a map leaves out is there for the next change.
+                Ok(parsed) => next = document(&parsed).map_err(|error| vec![fault("", &error)])?,
                 Err(error) => faults.push(fault(&path, &error)),
             },
             None => {
@@ -149,7 +183,7 @@ fn fault(path: &str, error: &dyn std::error::Error) -> SettingsFault {
 
 fn collect(path: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
     match value {
-        Value::Object(fields) if !OPEN.contains(&path) && !fields.is_empty() => {
+        Value::Object(fields) if !is_open(path) && !fields.is_empty() => {
             for (name, value) in fields {
                 let inner = if path.is_empty() { name } else { format!("{path}.{name}") };
                 collect(&inner, value, leaves);
@@ -159,9 +193,21 @@ fn collect(path: &str, value: Value, leaves: &mut Vec<(String, Value)>) {
     }
 }
 
-/// A copy of the document with one value replaced; nothing when it has no such place.
+/// A copy of the document with one value replaced; nothing when it has no such place. A provider that is named for the
+/// first time gets its place; null takes it away.
 fn with(document: &Value, path: &str, value: Value) -> Option<Value> {
     let mut copy = document.clone();
+    if let Some(rest) = path.strip_prefix("social.") {
+        let key = rest.split('.').next().unwrap_or_default();
+        let entries = copy["social"].as_object_mut()?;
+        if rest == key && value.is_null() {
+            entries.remove(key);
+            return Some(copy);
+        }
+        if !entries.contains_key(key) {
+            entries.insert(key.to_owned(), serde_json::to_value(SocialProvider::default()).ok()?);
+        }
+    }
     let mut place = &mut copy;
     for name in path.split('.') {
         place = place.as_object_mut().and_then(|fields: &mut Map<String, Value>| fields.get_mut(name))?;

@@ -1,7 +1,7 @@
 //! Settings that count on one kind of instance only. On the other they are refused, so that nobody relies on what does
 //! nothing.
 
-use super::{EmailTransport, Settings, SettingsFault, SmsTransport};
+use super::{EmailTransport, Settings, SettingsFault, SmsTransport, social};
 use crate::environment::Environment;
 
 const LOG: &str = "Only development instances write messages to the log: they have codes in them.";
@@ -43,7 +43,11 @@ impl Settings {
             ],
         };
         let wrong = rows.into_iter().filter(|(_, is_wrong, _)| *is_wrong);
-        wrong.map(|(path, _, text)| SettingsFault { path: path.to_owned(), text: text.to_owned() }).collect()
+        let fault = |(path, _, text): (&str, bool, &str)| SettingsFault {
+            path: path.to_owned(),
+            text: text.to_owned(),
+        };
+        wrong.map(fault).chain(social::check_on(environment, &self.social)).collect()
     }
 }
 

@@ -3,7 +3,10 @@
 use schemars::schema_for;
 use serde_json::{Map, Value};
 
-use super::{Settings, edit};
+use super::{Settings, SocialProvider, edit};
+
+/// Stands for the key of every provider.
+const ANY_PROVIDER: &str = "<provider>";
 
 /// A setting, explained.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,8 +25,18 @@ pub struct ExplainedSetting {
 /// All settings, in the order of the document.
 pub fn all() -> latchkey_base::Result<Vec<ExplainedSetting>> {
     let schema = schema_for!(Settings).to_value();
-    let leaves = edit::flat(&Settings::default())?.into_iter();
+    let mut settings = Settings::default();
+    settings.social.insert(ANY_PROVIDER.to_owned(), SocialProvider::default());
+    let leaves = edit::flat(&settings)?.into_iter();
     Ok(leaves.map(|(path, default)| explained(&schema, path, default)).collect())
+}
+
+/// The path under which a setting is explained: all providers are explained as one.
+pub fn canonical(path: &str) -> String {
+    match path.strip_prefix("social.").and_then(|rest| rest.split_once('.')) {
+        Some((_, field)) => format!("social.{ANY_PROVIDER}.{field}"),
+        None => path.to_owned(),
+    }
 }
 
 /// What a group of settings is about, such as `session`.
@@ -45,7 +58,13 @@ fn explained(schema: &Value, path: String, default: Value) -> ExplainedSetting {
 
 /// The schema of the field at a path, with the comment at the field itself.
 fn find<'a>(schema: &'a Value, path: &str) -> &'a Value {
-    path.split('.').fold(schema, |place, name| &resolved(schema, place)["properties"][name])
+    path.split('.').fold(schema, |place, name| {
+        let place = resolved(schema, place);
+        match &place["properties"][name] {
+            Value::Null => &place["additionalProperties"],
+            field => field,
+        }
+    })
 }
 
 /// What a reference leads to; the schema itself when it is none.

@@ -18,7 +18,7 @@ const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
 /// Parts of names that browsers are shown for what Latchkey does not have. Each stands for everything below it, and for
 /// the names that begin with it and `_`.
-const MISSING: [(&str, &str); 27] = [
+const MISSING: [(&str, &str); 25] = [
     ("allow_extended_special_characters", "usernames with more than letters, digits, _ and -"),
     ("allow_numeric_usernames", "usernames of digits alone"),
     ("api_keys_settings", "API keys"),
@@ -32,9 +32,8 @@ const MISSING: [(&str, &str); 27] = [
     ("enforce_hibp_on_sign_in", "a search for leaked passwords at sign-in"),
     ("enhanced_email_deliverability", "a mail service of its own"),
     ("enterprise_sso", "enterprise connections"),
-    ("experimental_force_oauth_first", "social connections"),
+    ("experimental_force_oauth_first", "a forced order of the ways to sign in"),
     ("fraud_settings", "attestation of devices"),
-    ("google_one_tap_client_id", "social connections"),
     ("maintenance_mode", "a maintenance mode"),
     ("native_settings", "settings for native apps, which it always serves"),
     ("oauth_consent_url", "OAuth applications"),
@@ -44,7 +43,6 @@ const MISSING: [(&str, &str); 27] = [
     ("protect_config", "rules against abuse"),
     ("saml", "enterprise connections"),
     ("session_minter", "a second way to make session tokens"),
-    ("social", "social connections"),
     ("theme", "colours of your own for pages"),
 ];
 
@@ -127,13 +125,15 @@ mod tests {
         for (path, text) in [
             ("username.allow_numeric_usernames", "Latchkey does not have usernames of digits alone yet."),
             ("sign_up.captcha_enabled", "Latchkey does not have captchas yet."),
-            ("user_settings.social.oauth_google.enabled", "Latchkey does not have social connections yet."),
+            ("user_settings.social.oauth_google.enabled", "There is no setting of this name."),
             ("usernames", "There is no setting of this name."),
             ("socials", "There is no setting of this name."),
         ] {
             assert_eq!(said(path, json!(true)), text, "{path}");
         }
         let nested = json!({"oauth_google": {"enabled": true}});
-        assert_eq!(said("social", nested), "Latchkey does not have social connections yet.");
+        assert!(
+            said("social", nested).starts_with("There is no provider `oauth_google`. Did you mean google?")
+        );
     }
 }

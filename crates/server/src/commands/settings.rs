@@ -41,7 +41,8 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
 fn explain(found: &[(String, Value)], as_json: bool) -> Result<(), Failure> {
     let all = explain::all()?;
     let explained = found.iter().filter_map(|(path, value)| {
-        let setting = all.iter().find(|setting| setting.path == *path)?;
+        let known = explain::canonical(path);
+        let setting = all.iter().find(|setting| setting.path == known)?;
         Some((setting, value))
     });
     if as_json {
@@ -78,18 +79,25 @@ pub(crate) async fn set(config: &Config, line: &ArgMatches) -> Result<(), Failur
 /// Gives settings their defaults again, in one transaction.
 pub(crate) async fn reset(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let paths: Vec<&String> = line.get_many::<String>("path").into_iter().flatten().collect();
-    let changes = below(&Settings::default(), &paths)?;
     let storage = Storage::existing(config).await?;
     let wanted = line.get_one::<String>("instance").map(String::as_str);
-    let id = instances::select(&storage, wanted)?.id.clone();
-    change(&storage, id, changes).await
+    let instance = instances::select(&storage, wanted)?;
+    let changes = found(&paths, |path| edit::defaults(&instance.settings, path))?;
+    change(&storage, instance.id.clone(), changes).await
 }
 
 /// The settings below paths. There must be some below each.
 fn below(settings: &Settings, paths: &[&String]) -> Result<Vec<(String, Value)>, Failure> {
+    found(paths, |path| edit::below(settings, path))
+}
+
+fn found(
+    paths: &[&String],
+    find: impl Fn(&str) -> latchkey_base::Result<Vec<(String, Value)>>,
+) -> Result<Vec<(String, Value)>, Failure> {
     let mut all = Vec::new();
     for path in paths {
-        let found = edit::below(settings, path)?;
+        let found = find(path)?;
         if found.is_empty() {
             return Err(Failure::usage(format!("There is no setting {path:?}."), hint(path)?));
         }
@@ -252,8 +260,8 @@ fn meant_value(fault: &str) -> Option<String> {
 
 /// What may have been meant.
 fn hint(path: &str) -> Result<String, Failure> {
-    let leaves = edit::flat(&Settings::default())?;
-    let paths = leaves.iter().map(|(leaf, _)| leaf.as_str());
+    let leaves = explain::all()?;
+    let paths = leaves.iter().map(|leaf| leaf.path.as_str());
     let groups = paths.clone().flat_map(|leaf| leaf.match_indices('.').map(move |(end, _)| &leaf[..end]));
     Ok(match nearest(path, paths.chain(groups)) {
         Some(known) => format!("Did you mean {known}?"),

@@ -1,0 +1,441 @@
+//! Reading what providers say about people.
+//!
+//! An address counts as verified only where the provider proves it. What is read here is bounded and free of control
+//! characters: it becomes names and addresses of users.
+
+use latchkey_base::text;
+use latchkey_kernel::settings::social::ProviderAttributes;
+use serde_json::Value;
+
+use super::{Profile, Said};
+use crate::social::protocol::Connection;
+
+const ID_CHARS: usize = 255;
+const NAME_CHARS: usize = 255;
+const URL_CHARS: usize = 2048;
+const OTHER_EMAILS: usize = 20;
+
+/// What a provider said about somebody; nothing when it does not say who it is about.
+pub fn of(connection: &Connection, said: &Said<'_>) -> Option<Profile> {
+    let profile = match connection.is_custom() {
+        true => custom(&connection.settings.attributes, connection.settings.email_verified, said),
+        false => (connection.row.profile)(said),
+    };
+    profile.and_then(cleaned)
+}
+
+/// The same within bounds; nothing without a usable id.
+pub fn cleaned(profile: Profile) -> Option<Profile> {
+    let id = profile.provider_user_id;
+    if id.trim().is_empty() || id.chars().count() > ID_CHARS || id.chars().any(char::is_control) {
+        return None;
+    }
+    let line = |text: Option<String>| {
+        let text = text.map(|text| text.trim().to_owned()).unwrap_or_default();
+        let is_fine =
+            !text.is_empty() && text.chars().count() <= NAME_CHARS && !text.chars().any(char::is_control);
+        is_fine.then_some(text)
+    };
+    let email_address = profile.email_address.as_deref().and_then(text::email);
+    let mut others: Vec<String> =
+        profile.other_verified_emails.iter().filter_map(|address| text::email(address)).collect();
+    others.retain(|address| Some(address) != email_address.as_ref());
+    others.truncate(OTHER_EMAILS);
+    let is_picture =
+        |url: &String| url.starts_with("https://") && url.len() <= URL_CHARS && url::Url::parse(url).is_ok();
+    Some(Profile {
+        provider_user_id: id,
+        email_address_verified: email_address.as_ref().and(profile.email_address_verified),
+        email_address,
+        other_verified_emails: others,
+        first_name: line(profile.first_name),
+        last_name: line(profile.last_name),
+        username: line(profile.username),
+        image_url: profile.image_url.filter(is_picture),
+        phone_number: line(profile.phone_number),
+        approved_scopes: profile.approved_scopes,
+        label: line(profile.label),
+    })
+}
+
+/// A text; numbers are ids at some.
+fn text(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        _ => None,
+    }
+}
+
+/// Whether it says yes: as true, or as one of the texts and numbers by which some write it.
+fn is_yes(value: &Value) -> bool {
+    match value {
+        Value::Bool(yes) => *yes,
+        Value::String(text) => text == "true" || text == "1",
+        Value::Number(number) => number.as_i64() == Some(1),
+        _ => false,
+    }
+}
+
+/// A whole name as given name and the rest.
+fn names(whole: &Value) -> (Option<String>, Option<String>) {
+    let whole = text(whole).unwrap_or_default();
+    match whole.trim().split_once(' ') {
+        Some((first, rest)) => (Some(first.to_owned()), Some(rest.trim().to_owned())),
+        None => (Some(whole), None),
+    }
+}
+
+/// What stands at the end of a path such as `data.id`.
+fn at<'a>(value: &'a Value, path: &str) -> &'a Value {
+    // A name with dots in it, such as `https://example.com/email`, is meant as a whole.
+    match value.get(path) {
+        Some(found) => found,
+        None => path.split('.').fold(value, |place, name| &place[name]),
+    }
+}
+
+/// The claims that OpenID Connect names.
+fn standard(claims: &Value) -> Option<Profile> {
+    let (first, last) = match (&claims["given_name"], &claims["family_name"]) {
+        (Value::Null, Value::Null) => names(&claims["name"]),
+        (given, family) => (text(given), text(family)),
+    };
+    Some(Profile {
+        provider_user_id: text(&claims["sub"])?,
+        email_address: text(&claims["email"]),
+        email_address_verified: Some(is_yes(&claims["email_verified"])),
+        first_name: first,
+        last_name: last,
+        username: text(&claims["preferred_username"]),
+        image_url: text(&claims["picture"]),
+        ..Profile::default()
+    })
+}
+
+/// What the ID token says, or the userinfo endpoint where there is one.
+pub fn openid(said: &Said<'_>) -> Option<Profile> {
+    if said.user.is_object() { standard(said.user) } else { standard(said.claims) }
+}
+
+/// What the userinfo endpoint says.
+pub fn openid_user(said: &Said<'_>) -> Option<Profile> {
+    standard(said.user)
+}
+
+/// The same, of a provider that does not prove addresses whatever it says.
+pub fn unproven_openid_user(said: &Said<'_>) -> Option<Profile> {
+    let profile = standard(said.user)?;
+    Some(Profile { email_address_verified: Some(false), ..profile })
+}
+
+/// A provider of an application's own, by the names that the settings say. What the userinfo endpoint says counts more
+/// than the ID token.
+fn custom(attributes: &ProviderAttributes, is_verified_unsaid: bool, said: &Said<'_>) -> Option<Profile> {
+    let find = |path: &str| match at(said.user, path) {
+        Value::Null => at(said.claims, path),
+        found => found,
+    };
+    let email = find(&attributes.email);
+    // Whether an address is verified is asked where the address stands: the two places may differ.
+    let place = if at(said.user, &attributes.email).is_null() { said.claims } else { said.user };
+    let verified = match at(place, &attributes.email_verified) {
+        Value::Null => is_verified_unsaid,
+        said => is_yes(said),
+    };
+    Some(Profile {
+        provider_user_id: text(find(&attributes.sub))?,
+        email_address: text(email),
+        email_address_verified: Some(verified),
+        first_name: text(find(&attributes.given_name)),
+        last_name: text(find(&attributes.family_name)),
+        username: text(find(&attributes.username)),
+        image_url: text(find(&attributes.picture)),
+        ..Profile::default()
+    })
+}
+
+/// The name is in a field that the browser brings when somebody comes for the first time. Anybody can write it, so
+/// nothing but the name is taken from it.
+pub fn apple(said: &Said<'_>) -> Option<Profile> {
+    let name = &said.form["name"];
+    Some(Profile {
+        provider_user_id: text(&said.claims["sub"])?,
+        email_address: text(&said.claims["email"]),
+        email_address_verified: Some(is_yes(&said.claims["email_verified"])),
+        first_name: text(&name["firstName"]),
+        last_name: text(&name["lastName"]),
+        ..Profile::default()
+    })
+}
+
+pub fn atlassian(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["name"]);
+    Some(Profile {
+        provider_user_id: text(&said.user["account_id"])?,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        image_url: text(&said.user["picture"]),
+        ..Profile::default()
+    })
+}
+
+pub fn bitbucket(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["display_name"]);
+    let rows = Emails::of(&said.emails["values"], "is_primary", "is_confirmed");
+    Some(rows.into(Profile {
+        provider_user_id: text(&said.user["uuid"])?,
+        first_name,
+        last_name,
+        username: text(&said.user["username"]),
+        image_url: text(&said.user["links"]["avatar"]["href"]),
+        ..Profile::default()
+    }))
+}
+
+pub fn box_com(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["name"]);
+    Some(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        email_address: text(&said.user["login"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        image_url: text(&said.user["avatar_url"]),
+        ..Profile::default()
+    })
+}
+
+pub fn coinbase(said: &Said<'_>) -> Option<Profile> {
+    let user = &said.user["data"];
+    let (first_name, last_name) = names(&user["name"]);
+    Some(Profile {
+        provider_user_id: text(&user["id"])?,
+        email_address: text(&user["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        username: text(&user["username"]),
+        image_url: text(&user["avatar_url"]),
+        ..Profile::default()
+    })
+}
+
+pub fn discord(said: &Said<'_>) -> Option<Profile> {
+    let id = text(&said.user["id"])?;
+    let (first_name, last_name) = names(&said.user["global_name"]);
+    let picture = text(&said.user["avatar"]).map(|hash| {
+        let kind = if hash.starts_with("a_") { "gif" } else { "png" };
+        format!("https://cdn.discordapp.com/avatars/{id}/{hash}.{kind}")
+    });
+    Some(Profile {
+        provider_user_id: id,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(is_yes(&said.user["verified"])),
+        first_name,
+        last_name,
+        username: text(&said.user["username"]),
+        image_url: picture,
+        ..Profile::default()
+    })
+}
+
+pub fn dropbox(said: &Said<'_>) -> Option<Profile> {
+    Some(Profile {
+        provider_user_id: text(&said.user["account_id"])?,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(is_yes(&said.user["email_verified"])),
+        first_name: text(&said.user["name"]["given_name"]),
+        last_name: text(&said.user["name"]["surname"]),
+        image_url: text(&said.user["profile_photo_url"]),
+        ..Profile::default()
+    })
+}
+
+pub fn facebook(said: &Said<'_>) -> Option<Profile> {
+    Some(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(false),
+        first_name: text(&said.user["first_name"]),
+        last_name: text(&said.user["last_name"]),
+        image_url: text(&said.user["picture"]["data"]["url"]),
+        ..Profile::default()
+    })
+}
+
+/// The address that everybody sees on the profile proves nothing: those of the list do, if they are verified.
+pub fn github(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["name"]);
+    let rows = Emails::of(said.emails, "primary", "verified");
+    Some(rows.into(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        first_name,
+        last_name,
+        username: text(&said.user["login"]),
+        image_url: text(&said.user["avatar_url"]),
+        ..Profile::default()
+    }))
+}
+
+pub fn gitlab(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["name"]);
+    Some(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(said.user["confirmed_at"].is_string()),
+        first_name,
+        last_name,
+        username: text(&said.user["username"]),
+        image_url: text(&said.user["avatar_url"]),
+        ..Profile::default()
+    })
+}
+
+pub fn hubspot(said: &Said<'_>) -> Option<Profile> {
+    Some(Profile {
+        provider_user_id: text(&said.user["user_id"])?,
+        email_address: text(&said.user["user"]),
+        email_address_verified: Some(false),
+        label: text(&said.user["hub_domain"]),
+        ..Profile::default()
+    })
+}
+
+pub fn line(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.claims["name"]);
+    Some(Profile {
+        provider_user_id: text(&said.claims["sub"])?,
+        email_address: text(&said.claims["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        image_url: text(&said.claims["picture"]),
+        ..Profile::default()
+    })
+}
+
+pub fn linear(said: &Said<'_>) -> Option<Profile> {
+    let viewer = &said.user["data"]["viewer"];
+    let (first_name, last_name) = names(&viewer["name"]);
+    Some(Profile {
+        provider_user_id: text(&viewer["id"])?,
+        email_address: text(&viewer["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        username: text(&viewer["displayName"]),
+        image_url: text(&viewer["avatarUrl"]),
+        ..Profile::default()
+    })
+}
+
+pub fn linkedin(said: &Said<'_>) -> Option<Profile> {
+    Some(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        email_address: text(&said.emails["elements"][0]["handle~"]["emailAddress"]),
+        email_address_verified: Some(false),
+        first_name: text(&said.user["localizedFirstName"]),
+        last_name: text(&said.user["localizedLastName"]),
+        ..Profile::default()
+    })
+}
+
+/// Whoever runs a tenant can give its users any address. `xms_edov` says whether the tenant proved to own the domain.
+/// `oid` and `tid` together are what somebody is known by for ever; `sub` is another one for each application.
+pub fn microsoft(said: &Said<'_>) -> Option<Profile> {
+    let (user, tenant) = (text(&said.claims["oid"])?, text(&said.claims["tid"])?);
+    let profile = standard(said.claims)?;
+    Some(Profile {
+        provider_user_id: format!("{user}.{tenant}"),
+        email_address_verified: Some(is_yes(&said.claims["xms_edov"])),
+        username: None,
+        image_url: None,
+        ..profile
+    })
+}
+
+pub fn notion(said: &Said<'_>) -> Option<Profile> {
+    let user = &said.token["owner"]["user"];
+    let (first_name, last_name) = names(&user["name"]);
+    Some(Profile {
+        provider_user_id: text(&user["id"])?,
+        email_address: text(&user["person"]["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        image_url: text(&user["avatar_url"]),
+        label: text(&said.token["workspace_name"]),
+        ..Profile::default()
+    })
+}
+
+pub fn spotify(said: &Said<'_>) -> Option<Profile> {
+    let (first_name, last_name) = names(&said.user["display_name"]);
+    Some(Profile {
+        provider_user_id: text(&said.user["id"])?,
+        email_address: text(&said.user["email"]),
+        email_address_verified: Some(false),
+        first_name,
+        last_name,
+        image_url: text(&said.user["images"][0]["url"]),
+        ..Profile::default()
+    })
+}
+
+/// There is no address at all.
+pub fn tiktok(said: &Said<'_>) -> Option<Profile> {
+    let user = &said.user["data"]["user"];
+    let (first_name, last_name) = names(&user["display_name"]);
+    Some(Profile {
+        provider_user_id: text(&user["open_id"])?,
+        first_name,
+        last_name,
+        image_url: text(&user["avatar_url"]),
+        label: text(&user["display_name"]),
+        ..Profile::default()
+    })
+}
+
+/// The address is a confirmed one, and there only if the application may ask for it.
+pub fn x(said: &Said<'_>) -> Option<Profile> {
+    let user = &said.user["data"];
+    let (first_name, last_name) = names(&user["name"]);
+    let email_address = text(&user["confirmed_email"]);
+    Some(Profile {
+        provider_user_id: text(&user["id"])?,
+        email_address_verified: email_address.as_ref().map(|_| true),
+        email_address,
+        first_name,
+        last_name,
+        username: text(&user["username"]),
+        image_url: text(&user["profile_image_url"]),
+        ..Profile::default()
+    })
+}
+
+/// The verified addresses of a list: the primary one first. Those that are not verified are left out.
+struct Emails(Vec<String>);
+
+impl Emails {
+    fn of(list: &Value, primary: &str, verified: &str) -> Emails {
+        let rows = list.as_array().into_iter().flatten().filter(|row| is_yes(&row[verified]));
+        let mut rows: Vec<(bool, String)> =
+            rows.filter_map(|row| Some((!is_yes(&row[primary]), text(&row["email"])?))).collect();
+        rows.sort_by_key(|(is_other, _)| *is_other);
+        Emails(rows.into_iter().map(|(_, address)| address).collect())
+    }
+
+    fn into(self, profile: Profile) -> Profile {
+        let mut addresses = self.0.into_iter();
+        let email_address = addresses.next();
+        Profile {
+            email_address_verified: email_address.as_ref().map(|_| true),
+            email_address,
+            other_verified_emails: addresses.collect(),
+            ..profile
+        }
+    }
+}
