@@ -278,10 +278,8 @@ catalogue! {
     GoogleOneTapTokenInvalid = 400 "google_one_tap_token_invalid" "This token of Google is not valid.";
     MisconfiguredOauthProvider = 400 "misconfigured_oauth_provider" "The provider does not accept how this application is set up.";
     OauthAccessDenied = 403 "oauth_access_denied" "Access to the account was denied.";
-    OauthCallbackInvalid = 400 "oauth_callback_invalid" "This does not belong to a sign-in that is under way. Begin again.";
     OauthConfigMissing = 400 "oauth_config_missing" "The credentials for this provider are missing.";
     OauthFetchUserError = 400 "oauth_fetch_user_error" "The provider did not say whose account it is.";
-    OauthMissingRefreshToken = 422 "oauth_missing_refresh_token" "There is nothing to renew the token of this account with. Connect it again.";
     OauthProviderNotEnabled = 400 "oauth_provider_not_enabled" "This provider is not enabled.";
     OauthTokenExchangeError = 400 "oauth_token_exchange_error" "The provider did not confirm the sign-in.";
     OauthUnsupportedProvider = 400 "oauth_unsupported_provider" "There is no such provider.";

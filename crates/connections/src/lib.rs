@@ -9,7 +9,9 @@ use latchkey_kernel::group::Group;
 
 /// What it adds to the server.
 pub const GROUP: Group = Group {
-    register: |registry| registry.add(social::protocol::ProviderKeys::default()),
+    backend: social::backend,
+    frontend: social::frontend,
+    register: social::register,
     pages: social::mock::pages::routes,
     ..Group::named("connections")
 };

@@ -1,6 +1,8 @@
 //! A user who has one of everything, for tests that must reach every operation.
 
-use latchkey_app::people::users::model::{ExternalAccount, Passkey, TrustedDevice};
+use latchkey_app::people::challenges::account::ProvenAccount;
+use latchkey_app::people::external_accounts::model::ExternalAccount;
+use latchkey_app::people::users::model::{Passkey, TrustedDevice};
 use latchkey_app::people::users::store;
 use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
@@ -363,12 +365,15 @@ fn account(
     ExternalAccount {
         id,
         identification,
-        provider: "oauth_google".into(),
-        provider_user_id: format!("google-{number}"),
-        approved_scopes: "email".into(),
-        email_address: format!("person{number}@example.com"),
-        first_name: String::new(),
-        last_name: String::new(),
+        account: ProvenAccount {
+            provider: "oauth_google".into(),
+            provider_user_id: format!("google-{number}"),
+            approved_scopes: "email".into(),
+            email_address: Some(format!("person{number}@example.com")),
+            ..ProvenAccount::default()
+        },
+        verified_at: Some(now),
+        challenge: None,
         created_at: now,
         updated_at: now,
     }

@@ -26,7 +26,7 @@ async fn equipped(t: &TestServer) -> Value {
         document["external_accounts"] = json!([{
             "id": ACCOUNT, "identification": ACCOUNT_IDENTIFICATION, "provider": "oauth_google", "provider_user_id": "42",
             "approved_scopes": "email profile", "email_address": "ada@example.com", "first_name": "Ada", "last_name": "",
-            "created_at": 1000, "updated_at": 2000
+            "verified_at": 1000, "created_at": 1000, "updated_at": 2000
         }]);
         document["email_addresses"]["all"][0]["linked_to"] = json!([{"kind": "oauth_google", "id": ACCOUNT_IDENTIFICATION}]);
         document["trusted_devices"] = json!([

@@ -44,7 +44,7 @@ async fn rich(t: &TestServer, name: &str) -> Value {
         document["external_accounts"] = json!([{
             "id": "eac_000000000000000000000000000", "identification": "idn_000000000000000000000000001",
             "provider": "oauth_google", "provider_user_id": "42", "approved_scopes": "email", "email_address": "a@b.de",
-            "first_name": "", "last_name": "", "created_at": 1, "updated_at": 1
+            "first_name": "", "last_name": "", "verified_at": 1, "created_at": 1, "updated_at": 1
         }]);
         document["trusted_devices"] = json!([{
             "id": "tdv_000000000000000000000000000", "platform": "ios", "app_identifier": "app", "created_at": 1, "updated_at": 1

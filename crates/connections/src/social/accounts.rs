@@ -35,9 +35,13 @@ pub(super) fn routes(api: &mut Api<AppState>) {
         .summary("Connect an account at another provider")
         .returns::<Wrapped<'_>>()
         .errors(&[403]);
-    api.patch("/v1/me/external_accounts/{external_account_id}/reauthorize", "reauthorizeExternalAccount", renew)
-        .summary("Ask the provider of a connected account for more")
-        .returns::<Wrapped<'_>>();
+    api.patch(
+        "/v1/me/external_accounts/{external_account_id}/reauthorize",
+        "reauthorizeExternalAccount",
+        renew,
+    )
+    .summary("Ask the provider of a connected account for more")
+    .returns::<Wrapped<'_>>();
     api.delete("/v1/me/external_accounts/{external_account_id}", "deleteExternalAccount", remove)
         .summary("Disconnect an account at another provider")
         .returns::<Envelope<'_, DeletedView>>()
@@ -98,7 +102,8 @@ async fn create(cx: Cx, person: Person, Form(input): Form<ConnectAccount>) -> Re
 
 async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<ExternalAccount> {
     person.check_reverified(cx.now)?;
-    let refused = |param: &str, text: &str| Err(Error::param(Code::FormParamValueInvalid, param).saying(text));
+    let refused =
+        |param: &str, text: &str| Err(Error::param(Code::FormParamValueInvalid, param).saying(text));
     if input.enterprise_connection_id.as_deref().is_some_and(|id| !id.is_empty()) {
         return refused("enterprise_connection_id", "There are no enterprise connections yet.");
     }
@@ -151,7 +156,8 @@ async fn connect_by_token(
     let missing = || Error::param(Code::FormParamMissing, "token");
     let token = token.filter(|token| !token.is_empty()).ok_or_else(missing)?;
     let (visitor, act) = (&person.visitor, person.visitor.act(cx));
-    let (connection, profile) = protocol::id_token(cx, &act, visitor.site.environment, strategy, token).await?;
+    let (connection, profile) =
+        protocol::id_token(cx, &act, visitor.site.environment, strategy, token).await?;
     let newcomer = verdicts::newcomer(&act, &connection, profile, None)?;
     let user = person.user.id.clone();
     let connected = cx.write(move |tx| Box::pin(connecting::connect(tx, act, user, None, newcomer)));
@@ -179,7 +185,8 @@ async fn reauthorize(
     let (visitor, act) = (&person.visitor, person.visitor.act(cx));
     let connection = protocol::find(&act, visitor.site.environment, &held.account.provider)?;
     // What was agreed to before is asked for again: a provider that forgets it would take it away.
-    let mut scopes: Vec<String> = held.account.approved_scopes.split_whitespace().map(str::to_owned).collect();
+    let mut scopes: Vec<String> =
+        held.account.approved_scopes.split_whitespace().map(str::to_owned).collect();
     scopes.extend(input.additional_scope);
     let errand = Errand {
         owner: person.user.id.as_str(),

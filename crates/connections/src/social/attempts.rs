@@ -76,7 +76,8 @@ pub(super) async fn begin(
         prompt: errand.prompt.filter(|prompt| !prompt.is_empty()),
     };
     let (url, pending) = protocol::authorize(cx, connection, request).await?;
-    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native: visitor.is_native };
+    let kept =
+        KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native: visitor.is_native };
     let details = json!({ "external_verification_redirect_url": url });
     Ok(Challenge {
         secret: Some(digest(&state)),
@@ -116,8 +117,9 @@ pub(super) fn is_by_token(name: &str) -> bool {
 pub(super) struct ProviderAccounts;
 
 impl FirstFactor for ProviderAccounts {
-    fn answers_to(&self, name: &str, settings: &Settings) -> bool {
-        protocol::answers_to(settings, name)
+    /// To all providers, also those that are not enabled: they are told apart by what they are refused with.
+    fn answers_to(&self, name: &str, _: &Settings) -> bool {
+        name.starts_with("oauth_") || name == "google_one_tap"
     }
 
     fn is_shown_at_once(&self, name: &str) -> bool {
@@ -152,12 +154,10 @@ impl FirstFactor for ProviderAccounts {
                 (Some(Challenge { transferable: true, .. }), Some(newcomer)) => {
                     verdicts::of(cx, &act, newcomer).await
                 }
-                (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => {
-                    match shown.is_sign_up {
-                        true => Ok(ProofVerdict::Nobody(newcomer)),
-                        false => verdicts::of(cx, &act, newcomer).await,
-                    }
-                }
+                (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => match shown.is_sign_up {
+                    true => Ok(ProofVerdict::Nobody(newcomer)),
+                    false => verdicts::of(cx, &act, newcomer).await,
+                },
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
                 _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
             }

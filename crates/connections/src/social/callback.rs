@@ -9,6 +9,8 @@ use latchkey_app::door::reply::away;
 use latchkey_app::door::site::At;
 use latchkey_app::door::visitor::Visitor;
 use latchkey_app::flows::sign_in::attempt::SignInContext;
+use latchkey_app::flows::sign_in::registered::take_returned as take_sign_in;
+use latchkey_app::flows::sign_up::accounts;
 use latchkey_app::flows::sign_up::step::SignUpContext;
 use latchkey_app::flows::verify::frontend::{refused, with_dev_browser};
 use latchkey_app::people::challenges::links::digest;
@@ -67,10 +69,7 @@ struct CallbackForm {
     scope: Option<String>,
 }
 
-async fn post(
-    At(site): At,
-    OpenForm(form, fields): OpenForm<CallbackForm>,
-) -> Result<Response, Failure> {
+async fn post(At(site): At, OpenForm(form, fields): OpenForm<CallbackForm>) -> Result<Response, Failure> {
     let known = [("state", form.state), ("code", form.code), ("error", form.error), ("scope", form.scope)];
     let mut there = redirects::trusted(format!("{}/v1/oauth_callback", site.base_url));
     for (name, value) in known {
@@ -134,15 +133,19 @@ async fn answered(cx: &Cx, visitor: &mut Visitor, query: CallbackQuery) -> Resul
             let (client, asked) = returning::find_sign_in(cx, visitor, &id).await?;
             check_browser(cx, visitor, &client, asked.as_ref())?;
             let context = SignInContext::new(cx, visitor);
-            let asked = returning::take_sign_in(cx, context, client.clone(), id.clone(), digest).await?;
+            let (on, attempt) = (client.clone(), id.clone());
+            let taking = cx.write(move |tx| Box::pin(take_sign_in(tx, context, on, attempt, digest)));
+            let asked = taking.await?;
             let returned = exchanged(cx, visitor, asked, query).await?;
             returning::to_sign_in(cx, visitor, client, id, returned).await
         }
         Owner::SignUp(id) => {
-            let (client, asked) = returning::find_sign_up(cx, visitor, &id).await?;
+            let (client, asked) = accounts::find_returned(cx, visitor, &id).await?;
             check_browser(cx, visitor, &client, asked.as_ref())?;
             let context = SignUpContext { act: visitor.act(cx), client: visitor.client_handle() };
-            let asked = returning::take_sign_up(cx, context, id.clone(), digest).await?;
+            let attempt = id.clone();
+            let taking = cx.write(move |tx| Box::pin(accounts::take_returned(tx, context, attempt, digest)));
+            let asked = taking.await?;
             let returned = exchanged(cx, visitor, asked, query).await?;
             returning::to_sign_up(cx, visitor, id, returned).await
         }
@@ -157,12 +160,7 @@ async fn answered(cx: &Cx, visitor: &mut Visitor, query: CallbackQuery) -> Resul
 /// Refuses an answer in another browser than the one that began: whoever is led to a provider by a stranger must not sign
 /// that stranger in, nor be signed in as them. Native apps open a browser that never had their client, and show later that
 /// they were told the outcome. Browsers of developers may have no cookie here.
-fn check_browser(
-    cx: &Cx,
-    visitor: &Visitor,
-    client: &ClientId,
-    asked: Option<&Challenge>,
-) -> Result<()> {
+fn check_browser(cx: &Cx, visitor: &Visitor, client: &ClientId, asked: Option<&Challenge>) -> Result<()> {
     let invalid = || Error::new(Code::OauthCallbackInvalid);
     let is_native = kept(&visitor.act(cx), asked.ok_or_else(invalid)?)?.is_native;
     let is_same = visitor.client_id().as_ref() == Some(client);
@@ -186,9 +184,8 @@ async fn exchanged(cx: &Cx, visitor: &Visitor, asked: Challenge, query: Callback
     };
     let asking = async {
         let connection = protocol::find(&act, visitor.site.environment, asked.strategy.name())?;
-        let granted =
-            protocol::exchange(cx, &connection, &kept.pending, &params, &kept.redirect_uri).await?;
-        Ok((connection, granted))
+        let granted = protocol::exchange(cx, &connection, &kept.pending, &params, &kept.redirect_uri).await?;
+        Ok::<_, Error>((connection, granted))
     };
     let granted = match asking.await {
         Err(error) if error.status() >= 500 => return Err(error),

@@ -45,7 +45,8 @@ pub(super) async fn take(
             let before = users::lock(tx, &act.instance, &user).await?.ok_or_else(invalid)?;
             let mut after = before.clone();
             let is_asked = |challenge: &Challenge| challenge.secret.as_deref() == Some(digest.as_str());
-            let held = after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
+            let held =
+                after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
             let held = held.ok_or_else(invalid)?;
             let asked = taken(held.challenge.take(), &digest, act.now)?;
             // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
@@ -161,8 +162,10 @@ async fn check(
     if holder.is_some_and(|holder| holder.id != user.id) {
         return Err(Error::new(Code::OauthIdentificationClaimed));
     }
-    let of_provider =
-        user.external_accounts.iter().filter(|held| held.is_verified() && held.account.provider == account.provider);
+    let of_provider = user
+        .external_accounts
+        .iter()
+        .filter(|held| held.is_verified() && held.account.provider == account.provider);
     for held in of_provider {
         if Some(&held.id) != id || held.account.provider_user_id != *subject {
             return Err(Error::new(Code::OauthAccountAlreadyConnected));

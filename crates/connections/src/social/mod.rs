@@ -1,6 +1,34 @@
 //! Accounts at other providers: which providers there are, how they are spoken to, and what they say about people.
 
+mod accounts;
+mod attempts;
+mod callback;
+mod connecting;
 pub mod id_tokens;
 pub mod mock;
 pub mod protocol;
 pub mod providers;
+mod returning;
+mod tokens;
+mod verdicts;
+
+use std::sync::Arc;
+
+use latchkey_app::flows::strategies::Registered;
+use latchkey_kernel::AppState;
+use latchkey_kernel::registry::Registry;
+use latchkey_web::api::Api;
+
+pub(crate) fn backend(api: &mut Api<AppState>) {
+    tokens::routes(api);
+}
+
+pub(crate) fn frontend(api: &mut Api<AppState>) {
+    callback::routes(api);
+    accounts::routes(api);
+}
+
+pub(crate) fn register(registry: &mut Registry) {
+    registry.add(protocol::ProviderKeys::default());
+    registry.add(Registered(Arc::new(attempts::ProviderAccounts)));
+}

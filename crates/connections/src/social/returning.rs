@@ -104,8 +104,7 @@ impl SignInAt {
     /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
         let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held =
-            Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let held = Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
         let (context, at) = (SignInContext::new(cx, visitor), self.clone());
         let kept = cx.write(move |tx| {
             Box::pin(registered::replace_returned(tx, context, at.client, at.id, at.asked, held))
@@ -161,7 +160,8 @@ pub(super) async fn to_sign_up(
         Ok(newcomer) => newcomer,
         Err(error) => return at.fail(cx, visitor, error).await,
     };
-    let is_new = matches!(verdicts::of(cx, &at.context.act, newcomer.clone()).await?, ProofVerdict::Nobody(_));
+    let is_new =
+        matches!(verdicts::of(cx, &at.context.act, newcomer.clone()).await?, ProofVerdict::Nobody(_));
     match is_new && at.kept.is_native {
         true => at.hold(cx, visitor, newcomer).await,
         false => at.settle(cx, visitor, newcomer).await,
@@ -199,12 +199,10 @@ impl SignUpAt {
 
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
         let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held =
-            Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let held = Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
         let at = self.clone();
-        let kept = cx.write(move |tx| {
-            Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held))
-        });
+        let kept =
+            cx.write(move |tx| Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held)));
         kept.await?;
         let there = redirects::allowed(cx, &visitor.site, Some(&self.kept.complete_url)).await?;
         Ok(there.with(NONCE, &nonce))

@@ -93,7 +93,8 @@ async fn list(
         shown.push(current(&cx, &act, &key, &user, held).await?);
     }
     let total_count = shown.len() as i64;
-    let data: Vec<_> = shown.into_iter().skip(page.paging.offset as usize).take(page.paging.limit as usize).collect();
+    let data: Vec<_> =
+        shown.into_iter().skip(page.paging.offset as usize).take(page.paging.limit as usize).collect();
     cx.reply(&match page.paginated {
         true => MaybePaginated::Paginated(ListView { data, total_count }),
         false => MaybePaginated::Bare(data),

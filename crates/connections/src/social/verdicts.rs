@@ -92,8 +92,9 @@ fn check_address(connection: &Connection, account: &ProvenAccount) -> Result<()>
     let local = account.email_address.as_deref().and_then(|address| address.rsplit_once('@'));
     let is_derived = local.is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS));
     match is_derived && connection.blocks_subaddresses() {
-        true => Err(Error::new(Code::NotAllowedAccess)
-            .saying("Addresses with a part that their holder has added are not accepted from this provider.")),
+        true => Err(Error::new(Code::NotAllowedAccess).saying(
+            "Addresses with a part that their holder has added are not accepted from this provider.",
+        )),
         false => Ok(()),
     }
 }
@@ -133,9 +134,9 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
             take_over(cx, act, &user, &address, provider).await?;
             Ok(ProofVerdict::User(user.id, proof(true)?))
         }
-        (false, false) => Ok(ProofVerdict::Refused(Error::new(
-            Code::ExternalAccountEmailAddressVerificationRequired,
-        ))),
+        (false, false) => {
+            Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
+        }
     }
 }
 

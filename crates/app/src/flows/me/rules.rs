@@ -139,7 +139,7 @@ fn has_identifier(user: &User) -> bool {
         .flat_map(|kind| &user.contacts(kind).all);
     user.username.is_some()
         || !user.passkeys.is_empty()
-        || !user.external_accounts.is_empty()
+        || user.external_accounts.iter().any(|held| held.is_verified())
         || contacts.any(Contact::is_exclusive)
 }
 
@@ -208,9 +208,7 @@ pub fn update_phone(
 /// Refuses to leave somebody without a way to sign in, or without what the instance requires.
 pub fn check_password_removal(user: &User, settings: &Settings) -> Result<()> {
     let without = User { password: None, ..user.clone() };
-    let has_other = !first_factors(&without, None, settings).is_empty()
-        || !user.passkeys.is_empty()
-        || !user.external_accounts.is_empty();
+    let has_other = !first_factors(&without, None, settings).is_empty() || !user.passkeys.is_empty();
     match has_other && !settings.attributes.password.is_required_at_sign_up() {
         true => Ok(()),
         false => Err(Error::new(Code::PasswordRequired)),

@@ -49,6 +49,25 @@ fn first_without(
             factors.extend(usable(kind, strategy, Contact::is_verified));
         }
     }
+    factors.extend(accounts(user, settings));
+    factors
+}
+
+/// The accounts at other providers by which somebody can sign in.
+fn accounts(user: &User, settings: &Settings) -> Vec<Factor> {
+    let is_open = |provider: &str| {
+        let key = provider.strip_prefix("oauth_").unwrap_or_default();
+        settings.social.get(key).is_some_and(|provider| provider.enabled && provider.authenticatable)
+    };
+    let proven = user.external_accounts.iter().filter(|held| held.is_verified());
+    let strategies = proven.filter(|held| is_open(&held.account.provider));
+    let strategies = strategies.filter_map(|held| Strategy::try_from(held.account.provider.clone()).ok());
+    let mut factors: Vec<Factor> = Vec::new();
+    for strategy in strategies {
+        if !factors.iter().any(|factor| factor.strategy == strategy) {
+            factors.push(Factor { strategy, recipient: None });
+        }
+    }
     factors
 }
 
