@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use latchkey_base::time::{Clock, ManualClock};
+use latchkey_jose::custom::{self, Algorithm, CustomKey};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::jwt;
 use latchkey_jose::rsa::SigningKey;
@@ -41,6 +42,7 @@ struct ProviderState {
     answers: Mutex<HashMap<String, Reaction>>,
     tamper: Mutex<Option<Tamper>>,
     kid: Mutex<String>,
+    shared_secret: Mutex<Option<String>>,
     discovery: Mutex<Value>,
 }
 
@@ -73,6 +75,7 @@ impl FakeProvider {
             answers: Mutex::default(),
             tamper: Mutex::default(),
             kid: Mutex::new("key-1".to_owned()),
+            shared_secret: Mutex::default(),
             discovery: Mutex::new(json!({})),
         });
         let own = state.clone();
@@ -120,6 +123,16 @@ impl FakeProvider {
     /// It signs with another key from now on, which it publishes under this name.
     pub fn rotate(&self, kid: &str) {
         *self.state.kid.lock().unwrap() = kid.to_owned();
+    }
+
+    /// It signs with a secret that both sides know from now on (HS256).
+    pub fn sign_with_secret(&self, secret: &str) {
+        *self.state.shared_secret.lock().unwrap() = Some(secret.to_owned());
+    }
+
+    /// Its public keys.
+    pub fn jwks(&self) -> Value {
+        self.state.jwks()
     }
 
     /// Changes fields of the discovery document.
@@ -301,6 +314,11 @@ impl ProviderState {
         let mut header = json!({"alg": "RS256", "kid": *self.kid.lock().unwrap(), "typ": "JWT"});
         if let Some(tamper) = &*self.tamper.lock().unwrap() {
             tamper(&mut header, &mut claims);
+        }
+        if let Some(secret) = &*self.shared_secret.lock().unwrap() {
+            header["alg"] = json!("HS256");
+            let key = CustomKey::parse(Algorithm::Hs256, secret).unwrap();
+            return custom::token(&key, &header, &claims).unwrap();
         }
         let token = jwt::sign(key(), &header, &claims).unwrap();
         match header["alg"].as_str() {
