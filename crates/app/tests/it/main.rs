@@ -42,6 +42,7 @@ mod phone_numbers;
 mod pictures;
 mod portal_links;
 mod post;
+mod providers;
 mod rate_limits;
 mod redirect_urls;
 mod requirements;

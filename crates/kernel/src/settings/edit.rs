@@ -308,6 +308,59 @@ mod tests {
     }
 
     #[test]
+    fn a_provider_is_made_by_naming_it_and_taken_away_by_null() {
+        let set = |before: &Settings, changes: &[(&str, Value)]| {
+            let changes: Vec<_> =
+                changes.iter().map(|(path, value)| ((*path).to_owned(), value.clone())).collect();
+            super::changed(before, &changes)
+        };
+        let google = set(
+            &Settings::default(),
+            &[
+                ("social.google.client_id", json!("id")),
+                (
+                    "social.google",
+                    json!({"client_secret": "sealed:AQ==", "authorize_params": {"hd": "example.com"}}),
+                ),
+                ("social.google.enabled", json!(true)),
+            ],
+        )
+        .unwrap();
+        let provider = &google.social["google"];
+        assert!(provider.enabled && provider.authenticatable && provider.client_secret.is_some());
+        assert_eq!(provider.authorize_params["hd"], "example.com");
+        let shown = below(&google, "social.google.client_secret").unwrap();
+        assert_eq!(shown, [("social.google.client_secret".to_owned(), json!(SHOWN))]);
+        assert_eq!(set(&google, &[("social.google", json!({}))]).unwrap(), {
+            let mut reset = google.clone();
+            reset.social.insert("google".into(), SocialProvider::default());
+            reset
+        });
+        let gone = super::changed(&google, &defaults(&google, "social.google").unwrap()).unwrap();
+        assert_eq!(gone, Settings::default());
+        assert!(
+            differences(&google, &gone)
+                .unwrap()
+                .iter()
+                .any(|(path, value)| path == "social.google.enabled" && value.is_null())
+        );
+        let one = defaults(&google, "social.google.authenticatable").unwrap();
+        assert_eq!(one, [("social.google.authenticatable".to_owned(), json!(true))]);
+        let twice = set(&google, &[("social.github.client_id", json!("x"))]).unwrap();
+        assert_eq!(twice.social.len(), 2);
+        for (path, value) in [
+            ("social.google.colour", json!(1)),
+            ("social.google.attributes.age", json!("x")),
+            ("social.google", json!(7)),
+        ] {
+            assert!(set(&google, &[(path, value)]).is_err(), "{path}");
+        }
+        let plain = set(&google, &[("social.google.client_secret", json!("hunter2"))]).unwrap_err();
+        assert!(!plain[0].text.contains("hunter2"), "{plain:?}");
+        assert!(names_secret(&[("social".to_owned(), json!({"google": {"client_secret": "x"}}))]));
+    }
+
+    #[test]
     fn what_signs_must_be_hard_to_guess() {
         let weak = |text: &str| {
             let written = [("messages".to_owned(), json!({"sms": {"webhook": {"secret": text}}}))];

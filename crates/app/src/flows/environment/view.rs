@@ -7,6 +7,7 @@ mod auth_config;
 mod display_config;
 mod features;
 mod organizations;
+mod social;
 mod user_settings;
 
 use auth_config::AuthConfigView;
@@ -56,7 +57,7 @@ pub fn environment(source: EnvironmentSource<'_>) -> EnvironmentView<'_> {
     EnvironmentView {
         auth_config: auth_config::view(source),
         display_config: display_config::view(source),
-        user_settings: user_settings::view(source.settings),
+        user_settings: user_settings::view(source),
         organization_settings: organizations::view(&source.settings.organizations, source.roles),
         fraud_settings: features::fraud(),
         commerce_settings: features::commerce(),
@@ -212,6 +213,62 @@ mod tests {
         });
         assert_eq!(on["organization_creation_defaults"]["enabled"], true);
         assert_eq!(on["domains"]["enrollment_modes"], json!(["manual_invitation", "automatic_invitation"]));
+    }
+
+    #[test]
+    fn providers_are_shown_whether_they_are_enabled_or_not() {
+        use latchkey_kernel::settings::SocialProvider;
+
+        let enable = |settings: &mut Settings| {
+            let provider = |key: &str| SocialProvider {
+                enabled: true,
+                client_id: Some(format!("{key}-client")),
+                ..SocialProvider::default()
+            };
+            settings.social.insert("google".into(), provider("google"));
+            settings
+                .social
+                .insert("slack".into(), SocialProvider { authenticatable: false, ..provider("slack") });
+            let acme = SocialProvider {
+                name: Some("Acme".into()),
+                logo_url: Some("https://acme.example/logo.png".into()),
+                ..provider("acme")
+            };
+            settings.social.insert("custom_acme".into(), acme);
+        };
+        let seen = shown(Environment::Development, enable);
+        let social = &seen["user_settings"]["social"];
+        assert_eq!(social.as_object().unwrap().len(), 32);
+        let google = json!({
+            "enabled": true, "required": false, "authenticatable": true, "block_email_subaddresses": true,
+            "strategy": "oauth_google", "not_selectable": false, "deprecated": false, "name": "Google",
+            "logo_url": null,
+        });
+        assert_eq!(social["oauth_google"], google);
+        assert_eq!(social["oauth_slack"]["authenticatable"], false);
+        assert_eq!(social["oauth_github"]["enabled"], false);
+        assert_eq!(social["oauth_instagram"]["not_selectable"], true);
+        assert_eq!(social["oauth_twitter"]["deprecated"], true);
+        assert_eq!(social["oauth_linkedin"]["deprecated"], true);
+        let acme = &social["oauth_custom_acme"];
+        assert_eq!(
+            (&acme["name"], &acme["logo_url"]),
+            (&json!("Acme"), &json!("https://acme.example/logo.png"))
+        );
+        assert_eq!(seen["display_config"]["google_one_tap_client_id"], "google-client");
+        let config = &seen["auth_config"];
+        for name in ["first_factors", "identification_strategies"] {
+            let list = config[name].as_array().unwrap();
+            assert!(
+                list.contains(&json!("oauth_google")) && list.contains(&json!("oauth_custom_acme")),
+                "{list:?}"
+            );
+            assert!(!list.contains(&json!("oauth_slack")), "{list:?}");
+        }
+        assert!(config["first_factors"].as_array().unwrap().contains(&json!("google_one_tap")));
+        let production = shown(Environment::Production, |_| ());
+        assert!(production["user_settings"]["social"]["oauth_mock"].is_null(), "nobody can enable it there");
+        assert!(production["display_config"]["google_one_tap_client_id"].is_null());
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::object;
+use latchkey_kernel::settings::social::strategy;
 use latchkey_kernel::settings::{Attribute, Attributes, Settings};
-use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::strategy::{Name, Strategy};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -24,7 +25,7 @@ pub(super) struct AuthConfigView {
     username: Usage,
     password: Usage,
     identification_requirements: Vec<Vec<&'static str>>,
-    identification_strategies: Vec<&'static str>,
+    identification_strategies: Vec<String>,
     first_factors: Vec<String>,
     second_factors: Vec<String>,
     email_address_verification_strategies: Vec<String>,
@@ -75,7 +76,7 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
         username: usage(&attributes.username),
         password: usage(&attributes.password),
         identification_requirements: requirements(attributes),
-        identification_strategies: identifiers(attributes).map(|(name, _)| name).collect(),
+        identification_strategies: identification_strategies(settings),
         first_factors: first_factors(settings),
         second_factors: second_factors(attributes),
         email_address_verification_strategies: names(enabled(&attributes.email_address, |it| {
@@ -113,6 +114,12 @@ fn identifiers(attributes: &Attributes) -> impl Iterator<Item = (&'static str, &
     attributes.all().into_iter().filter(|(_, attribute)| attribute.is_first_factor())
 }
 
+/// The same, and the providers that say it.
+fn identification_strategies(settings: &Settings) -> Vec<String> {
+    let own = identifiers(&settings.attributes).map(|(name, _)| name.to_owned());
+    own.chain(settings.sign_in_providers().map(|(key, _)| format!("oauth_{key}"))).collect()
+}
+
 /// Everybody needs one of each list; the last one names what is left to choose.
 fn requirements(attributes: &Attributes) -> Vec<Vec<&'static str>> {
     let required = identifiers(attributes).filter(|(_, attribute)| attribute.is_required_at_sign_up());
@@ -133,6 +140,9 @@ fn first_factors(settings: &Settings) -> Vec<String> {
     }
     factors.extend(resets(settings).map(|(_, reset)| reset));
     factors.push(Strategy::Ticket);
+    let one_tap = settings.one_tap_client_id().and_then(|_| Name::new("google_one_tap"));
+    factors.extend(one_tap.map(Strategy::Registered));
+    factors.extend(settings.sign_in_providers().filter_map(|(key, _)| strategy(key)));
     names(&factors)
 }
 

@@ -1,19 +1,20 @@
 //! `user_settings`: what users may or must have, and how they sign up and in.
 
-use std::collections::BTreeMap;
-
 use latchkey_kernel::settings::{Attribute, Attributes, Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_passwords::special_characters;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::EnvironmentSource;
+use super::social::{self, SocialsView};
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "UserSettings")]
 pub(super) struct UserSettingsView<'a> {
     attributes: AttributesView<'a>,
     /// Providers people sign in with, by strategy.
-    social: BTreeMap<&'static str, ()>,
+    social: SocialsView<'a>,
     saml: EnterpriseSsoView,
     enterprise_sso: EnterpriseSsoView,
     sign_in: SignInView,
@@ -180,11 +181,12 @@ struct PasskeySettingsView {
     satisfies_second_factor: bool,
 }
 
-pub(super) fn view(settings: &Settings) -> UserSettingsView<'_> {
+pub(super) fn view(source: EnvironmentSource<'_>) -> UserSettingsView<'_> {
+    let settings = source.settings;
     let no_sso = || EnterpriseSsoView { enabled: false, self_serve_sso: false };
     UserSettingsView {
         attributes: attributes(&settings.attributes),
-        social: BTreeMap::new(),
+        social: social::view(settings, source.environment),
         saml: no_sso(),
         enterprise_sso: no_sso(),
         sign_in: SignInView {

@@ -1,0 +1,59 @@
+//! `user_settings.social`: the providers people have accounts at, by strategy. Pages offer those that are enabled.
+
+use std::collections::BTreeMap;
+
+use latchkey_kernel::environment::Environment;
+use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, MOCK, Standing};
+use latchkey_kernel::settings::{Settings, SocialProvider};
+use schemars::JsonSchema;
+use serde::Serialize;
+
+/// All providers by strategy, such as `oauth_google`.
+pub(super) type SocialsView<'a> = BTreeMap<String, SocialView<'a>>;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "UserSettingsSocial")]
+pub(super) struct SocialView<'a> {
+    enabled: bool,
+    /// Always false: nobody has to have an account at a certain provider.
+    required: bool,
+    /// Whether people may sign up and in with it, and not only connect it.
+    authenticatable: bool,
+    block_email_subaddresses: bool,
+    strategy: String,
+    /// Whether it cannot be enabled.
+    not_selectable: bool,
+    deprecated: bool,
+    name: &'a str,
+    logo_url: Option<&'a str>,
+}
+
+/// Those the server knows, whether they are configured or not, and those of the application's own.
+pub(super) fn view(settings: &Settings, environment: Environment) -> SocialsView<'_> {
+    let known = KNOWN_PROVIDERS.iter().map(|known| known.key);
+    let configured = settings.social.keys().map(String::as_str);
+    let keys = known.chain(configured).filter(|key| *key != MOCK || environment == Environment::Development);
+    keys.map(|key| (format!("oauth_{key}"), provider(key, settings.social.get(key)))).collect()
+}
+
+fn provider<'a>(key: &'a str, settings: Option<&'a SocialProvider>) -> SocialView<'a> {
+    let known = KnownProvider::find(key);
+    SocialView {
+        enabled: settings.is_some_and(|provider| provider.enabled),
+        required: false,
+        authenticatable: settings.is_some_and(|provider| provider.enabled && provider.authenticatable),
+        block_email_subaddresses: match settings {
+            Some(provider) => provider.blocks_subaddresses(key),
+            None => SocialProvider::default().blocks_subaddresses(key),
+        },
+        strategy: format!("oauth_{key}"),
+        not_selectable: known.is_some_and(|known| matches!(known.standing, Standing::Closed(_))),
+        deprecated: known.is_some_and(KnownProvider::is_deprecated),
+        name: match (settings, known) {
+            (Some(provider), _) => provider.shown_name(key),
+            (None, Some(known)) => known.name,
+            (None, None) => key,
+        },
+        logo_url: settings.and_then(|provider| provider.logo_url.as_deref()),
+    }
+}
