@@ -308,7 +308,6 @@ catalogue! {
     DeleteLinkedIdentificationDisallowed = 400 "delete_linked_identification_disallowed" "This is linked to a connected account; remove that first.";
     ExternalAccountEmailAddressVerificationRequired = 400 "external_account_email_address_verification_required" "The address of this account has to be verified first.";
     ExternalAccountExists = 400 "external_account_exists" "This account is connected to another user already.";
-    ExternalAccountMissingRefreshToken = 400 "external_account_missing_refresh_token" "The provider gave no refresh token for this account. Connect it again.";
     ExternalAccountNotFound = 404 "external_account_not_found" "This user has no such connected account.";
     FeatureNotEnabled = 403 "feature_not_enabled" "This feature is switched off for the instance.";
     IdentificationClaimed = 400 "identification_claimed" "Another user holds this by now.";

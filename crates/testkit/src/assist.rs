@@ -149,7 +149,12 @@ impl TestServer {
 
     /// Gives the development instance these settings, as they are.
     pub async fn set_settings(&self, settings: Settings) {
-        let id = self.tenant.id.clone();
+        self.set_settings_of(&self.tenant, settings).await;
+    }
+
+    /// The same for another instance.
+    pub async fn set_settings_of(&self, tenant: &Tenant, settings: Settings) {
+        let id = tenant.id.clone();
         let save =
             self.db().write(move |tx| Box::pin(async move { save_settings(tx, &id, &settings).await }));
         save.await.unwrap();

@@ -2,12 +2,15 @@
 
 use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::external_accounts::model::ExternalAccount;
+use latchkey_app::people::external_accounts::store as tokens_of_accounts;
 use latchkey_app::people::users::model::{Passkey, TrustedDevice};
 use latchkey_app::people::users::store;
 use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
 use latchkey_base::time::Clock;
 use latchkey_base::{Id, Time};
+use latchkey_connections::social::protocol::ProviderTokens;
+use latchkey_connections::social::tokens;
 use latchkey_jose::digest::sha256;
 use serde_json::{Value, json};
 
@@ -330,10 +333,16 @@ impl TestServer {
     ) -> (String, String, String) {
         let (now, rng) = (self.clock.now(), SeededRng::new(1_000_000 + u64::from(number)));
         let passkey = passkey(IdentificationId::new(now, &rng), now);
-        let account =
-            account(ExternalAccountId::new(now, &rng), IdentificationId::new(now, &rng), number, now);
+        let account = account(
+            (ExternalAccountId::new(now, &rng), IdentificationId::new(now, &rng)),
+            "oauth_google",
+            number,
+            now,
+        );
+        let tokens = self.tokens_of(&account);
         let device = device(TrustedDeviceId::new(now, &rng), now);
         let ids = (passkey.id.to_string(), account.id.to_string(), device.id.to_string());
+        let account_id = account.id.clone();
         let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
         self.db()
             .write(move |tx| {
@@ -343,12 +352,45 @@ impl TestServer {
                     after.passkeys.push(passkey);
                     after.external_accounts.push(account);
                     after.trusted_devices.push(device);
-                    store::save(tx, &before, &after).await
+                    store::save(tx, &before, &after).await?;
+                    tokens_of_accounts::put(tx, &instance, &user, &account_id, &tokens).await
                 })
             })
             .await
             .unwrap();
         ids
+    }
+
+    /// Connects an account at a provider to a user, behind the server's back. Returns its id.
+    pub async fn connected_account(
+        &self,
+        tenant: &Tenant,
+        user: &str,
+        provider: &str,
+        number: u32,
+    ) -> String {
+        let (now, rng) = (self.clock.now(), SeededRng::new(2_000_000 + u64::from(number)));
+        let ids = (ExternalAccountId::new(now, &rng), IdentificationId::new(now, &rng));
+        let account = account(ids, provider, number, now);
+        let (id, tokens) = (account.id.clone(), self.tokens_of(&account));
+        let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
+        let kept = id.clone();
+        let written = self.db().write(move |tx| {
+            Box::pin(async move {
+                let before = store::lock(tx, &instance, &user).await?.unwrap();
+                let mut after = before.clone();
+                after.external_accounts.push(account);
+                store::save(tx, &before, &after).await?;
+                tokens_of_accounts::put(tx, &instance, &user, &kept, &tokens).await
+            })
+        });
+        written.await.unwrap();
+        id.to_string()
+    }
+
+    fn tokens_of(&self, held: &ExternalAccount) -> String {
+        let tokens = ProviderTokens { access_token: Some("at-1".into()), ..ProviderTokens::default() };
+        tokens::seal(&self.master, &held.account, &tokens).unwrap()
     }
 }
 
@@ -357,8 +399,8 @@ fn passkey(id: IdentificationId, now: Time) -> Passkey {
 }
 
 fn account(
-    id: ExternalAccountId,
-    identification: IdentificationId,
+    (id, identification): (ExternalAccountId, IdentificationId),
+    provider: &str,
     number: u32,
     now: Time,
 ) -> ExternalAccount {
@@ -366,7 +408,7 @@ fn account(
         id,
         identification,
         account: ProvenAccount {
-            provider: "oauth_google".into(),
+            provider: provider.into(),
             provider_user_id: format!("google-{number}"),
             approved_scopes: "email".into(),
             email_address: Some(format!("person{number}@example.com")),

@@ -79,7 +79,7 @@ const DEVIATIONS: [(&str, &str); 33] = [
     ("CreatedAdminPortalLinkToken.", "times are whole numbers of milliseconds, as everywhere"),
     ("CreateUser: type of password_hasher null", "null is left out here too, as for every other field"),
     ("DeleteTemplateLocale: ", "ours: variants of templates for locales"),
-    ("ExternalAccount.verification.", "always null until connections exist"),
+    ("ExternalAccount.verification.", "shares its type with all other verifications"),
     ("GetHandshakePayload: ", "SDKs call it"),
     ("GetTemplate: path parameter template_type", "any other type answers 400, as published"),
     ("GetTemplateList: path parameter template_type", "any other type answers 400, as published"),

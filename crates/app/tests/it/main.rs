@@ -57,6 +57,7 @@ mod sign_in_tokens;
 mod sign_ins;
 mod sign_ups;
 mod slow_work;
+mod social;
 mod sockets;
 mod stores;
 mod table;

@@ -549,7 +549,7 @@ async fn what_is_missing_is_named() {
     ] {
         begin(&mut browser, fields).await.is_problem(422, "form_param_missing", param);
     }
-    let answer = begin(&mut browser, json!({"strategy": "oauth_google", "identifier": EMAIL})).await;
+    let answer = begin(&mut browser, json!({"strategy": "magic", "identifier": EMAIL})).await;
     answer.is_problem(422, "form_param_value_invalid", "strategy");
     let id = identified(&mut browser, EMAIL).await;
     for (name, fields, param) in [

@@ -9,7 +9,7 @@ pub mod mock;
 pub mod protocol;
 pub mod providers;
 mod returning;
-mod tokens;
+pub mod tokens;
 mod verdicts;
 
 use std::sync::Arc;

@@ -10,6 +10,7 @@ use latchkey_app::people::users::model::User;
 use latchkey_app::people::users::store as users;
 use latchkey_base::kinds::{ExternalAccountId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
@@ -51,8 +52,10 @@ struct OauthAccessTokenView {
     label: Option<String>,
     scopes: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     token_secret: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
     id_token: Option<String>,
 }
 
@@ -62,9 +65,9 @@ fn sealed_for(account: &ProvenAccount) -> String {
 }
 
 /// Tokens as they lie in the database.
-pub(super) fn seal(act: &Act, account: &ProvenAccount, tokens: &ProviderTokens) -> Result<String> {
+pub fn seal(master: &MasterKey, account: &ProvenAccount, tokens: &ProviderTokens) -> Result<String> {
     let plain = serde_json::to_vec(tokens).map_err(Error::internal)?;
-    let sealed = act.master.seal(&sealed_for(account), &plain).map_err(Error::internal)?;
+    let sealed = master.seal(&sealed_for(account), &plain).map_err(Error::internal)?;
     Ok(URL_SAFE_NO_PAD.encode(sealed))
 }
 
@@ -156,7 +159,7 @@ async fn renewed(
             };
         }
     };
-    let sealed = seal(act, &held.account, &renewed)?;
+    let sealed = seal(&act.master, &held.account, &renewed)?;
     let (instance, user, id) = (act.instance.clone(), user.id.clone(), held.id.clone());
     cx.write(move |tx| Box::pin(async move { store::put(tx, &instance, &user, &id, &sealed).await })).await?;
     Ok(renewed)

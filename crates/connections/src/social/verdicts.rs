@@ -65,7 +65,7 @@ pub(super) fn newcomer(
 ) -> Result<Newcomer> {
     let account = account(connection, profile);
     check_address(connection, &account)?;
-    let tokens = given.map(|given| tokens::seal(act, &account, given)).transpose()?;
+    let tokens = given.map(|given| tokens::seal(&act.master, &account, given)).transpose()?;
     Ok(Newcomer { account: Some(account), tokens, ..Newcomer::default() })
 }
 

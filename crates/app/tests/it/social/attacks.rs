@@ -1,0 +1,209 @@
+//! What strangers try, by the names of the attacks.
+
+use futures_util::future::join_all;
+use latchkey_testkit::{Browser, TestServer};
+use serde_json::json;
+
+use super::{
+    ADA, BACK, Before, DONE, back, begin, client, page, path, prepared, signed_up, start, through, visit,
+    with_mock,
+};
+use crate::sign_ins::{EMAIL, PASSWORD, server};
+
+/// The answer of a provider is good once, however many bring it.
+#[tokio::test]
+async fn a_callback_that_is_replayed_signs_in_once() {
+    let t = start().await;
+    let user = signed_up(&t, ADA).await;
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    let callback = visit(&mut browser, &page(&attempt), ADA).await;
+    let all = join_all((0..64).map(|_| {
+        let (mut copy, callback) = (twin(&t, &browser), callback.clone());
+        async move { copy.open(&callback).await }
+    }))
+    .await;
+    let sent: Vec<_> = all.iter().filter(|answer| answer.status == 303).collect();
+    assert_eq!((sent.len(), sent[0].header("location")), (1, DONE));
+    for refused in all.iter().filter(|answer| answer.status != 303) {
+        refused.is_error(400, "oauth_callback_invalid");
+    }
+    let sessions =
+        t.get(&format!("/v1/sessions?user_id={}&status=active", user["id"].as_str().unwrap())).await.ok();
+    // That of the sign-up, and one.
+    assert_eq!(sessions.as_array().unwrap().len(), 2);
+}
+
+/// A browser with the same cookies.
+fn twin<'a>(t: &'a TestServer, browser: &Browser<'_>) -> Browser<'a> {
+    let mut twin = t.browser();
+    twin.cookies = browser.cookies.clone();
+    twin.dev_browser = browser.dev_browser.clone();
+    twin
+}
+
+#[tokio::test]
+async fn a_second_attempt_ends_the_first() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    for what in ["sign_ins", "sign_ups"] {
+        let mut browser = t.browser();
+        let first = begin(&mut browser, what).await;
+        let callback = visit(&mut browser, &page(&first), ADA).await;
+        begin(&mut browser, what).await;
+        browser.open(&callback).await.is_error(400, "oauth_callback_invalid");
+        assert_eq!(client(&mut browser).await["sessions"], json!([]));
+    }
+}
+
+#[tokio::test]
+async fn answers_nobody_waits_for_lead_nowhere() {
+    let t = start().await;
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    let id = attempt["id"].as_str().unwrap();
+    let guessed = format!("/v1/oauth_callback?code=x&state={id}.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA");
+    for path in
+        ["/v1/oauth_callback", "/v1/oauth_callback?state=x", "/v1/oauth_callback?state=a.b&code=c", &guessed]
+    {
+        let answer = browser.open(path).await;
+        answer.is_error(400, "oauth_callback_invalid");
+        assert_eq!(answer.header("location"), "");
+    }
+    // Too late is as good as never.
+    let callback = visit(&mut browser, &page(&attempt), ADA).await;
+    t.clock.advance_ms(10 * 60_000 + 1);
+    browser.open(&callback).await.is_error(400, "oauth_callback_invalid");
+    // People see a page, programs the words.
+    browser.headers = vec![("accept", "text/html")];
+    let page = browser.open("/v1/oauth_callback?state=x").await;
+    assert_eq!(page.status, 400);
+    assert!(page.header("content-type").starts_with("text/html"));
+}
+
+/// A5: a stranger signed up with somebody's address and waits for them to come.
+#[tokio::test]
+async fn a5_whoever_proves_the_address_gets_the_account_without_the_stranger() {
+    let t = prepared(Before::Unproven).await;
+    let mut stranger = t.browser();
+    let fields = json!({"identifier": EMAIL, "password": PASSWORD});
+    stranger.post("/v1/client/sign_ins", fields.clone()).await.ok();
+    assert_eq!(client(&mut stranger).await["sessions"].as_array().unwrap().len(), 1);
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
+    assert_eq!(client(&mut stranger).await["sessions"], json!([]));
+    let refused = t.browser().post("/v1/client/sign_ins", fields).await;
+    assert_eq!(refused.code(), "form_password_compromised");
+    let sign_in = client(&mut browser).await["sign_in"].take();
+    assert_eq!(sign_in["status"], "needs_new_password");
+    let path = format!("/v1/client/sign_ins/{}/reset_password", sign_in["id"].as_str().unwrap());
+    let same = browser.post(&path, json!({"password": PASSWORD})).await;
+    assert_eq!(same.status, 422, "{:#}", same.json);
+    let done = browser.post(&path, json!({"password": "Another-horse-battery-43"})).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    let user = client(&mut browser).await["sessions"][0]["user"].take();
+    assert_eq!(user["email_addresses"][0]["verification"]["strategy"], "from_oauth_mock");
+    assert_eq!(user["external_accounts"][0]["provider_user_id"], "42");
+}
+
+/// A6: an address that somebody has derived from one that is not theirs any more.
+#[tokio::test]
+async fn a6_subaddresses_are_refused_where_the_provider_blocks_them() {
+    let t = server(|settings| {
+        with_mock(settings);
+        if let Some(mock) = settings.social.get_mut("mock") {
+            mock.block_email_subaddresses = Some(true);
+        }
+    })
+    .await;
+    for address in ["ada%2Bx@example.com", "ada%3Dx@example.com", "ada%23x@example.com"] {
+        for what in ["sign_ins", "sign_ups"] {
+            let mut browser = t.browser();
+            let attempt = begin(&mut browser, what).await;
+            assert_eq!(through(&mut browser, &attempt, &format!("email_address={address}")).await, BACK);
+            let shown = client(&mut browser).await;
+            let proof = match what {
+                "sign_ins" => &shown["sign_in"]["first_factor_verification"],
+                _ => &shown["sign_up"]["verifications"]["external_account"],
+            };
+            assert_eq!(
+                (&proof["status"], &proof["error"]["code"]),
+                (&json!("failed"), &json!("not_allowed_access")),
+                "{address}"
+            );
+        }
+    }
+}
+
+/// A2 and A1 on development instances: the session is opened on the client that began, and the browser that came back
+/// gets nothing of it.
+#[tokio::test]
+async fn a2_a_browser_that_did_not_begin_gets_no_client_of_somebody_else() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    let mut attacker = t.browser();
+    let attempt = begin(&mut attacker, "sign_ins").await;
+    let callback = visit(&mut attacker, &page(&attempt), ADA).await;
+    let mut victim = t.browser();
+    let before = victim.cookies.clone();
+    back(&mut victim, &callback).await;
+    assert_eq!(victim.cookies.get("__client"), before.get("__client"));
+    assert!(client(&mut victim).await.is_null());
+}
+
+/// Where there are cookies, only the browser that began brings the answer.
+#[tokio::test]
+async fn a1_an_answer_in_another_browser_counts_for_nobody_in_production() {
+    use latchkey_kernel::settings::Settings;
+    use latchkey_testkit::FakeProvider;
+
+    let t = TestServer::start().await;
+    let provider = FakeProvider::start(&t).await;
+    let mut settings = Settings::default();
+    settings.social.insert("custom_fake".into(), provider.custom(&t, &t.other, "custom_fake"));
+    t.set_settings_of(&t.other, settings).await;
+    let mut attacker = t.browser_at(&t.other);
+    attacker.origin = None;
+    let domain = t.other.frontend_api.trim_start_matches("clerk.").to_owned();
+    let page = format!("https://{domain}/back");
+    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": page});
+    let attempt = attacker.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+    let url = attempt["first_factor_verification"]["external_verification_redirect_url"].as_str().unwrap();
+    let returned = provider.visit(url);
+    let at = returned.find("/v1/").unwrap();
+    let callback = &returned[at..];
+    let mut victim = t.browser_at(&t.other);
+    victim.open(callback).await.is_error(400, "oauth_callback_invalid");
+    // The one that began is answered.
+    assert_eq!(attacker.open(callback).await.status, 303);
+    let _ = path;
+}
+
+/// Apple answers with a form: it changes nothing, and leads to the same with a query.
+#[tokio::test]
+async fn a_form_of_a_provider_becomes_a_query() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    let callback = visit(&mut browser, &page(&attempt), ADA).await;
+    let fields: serde_json::Map<String, serde_json::Value> = callback
+        .split_once('?')
+        .unwrap()
+        .1
+        .split('&')
+        .map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap();
+            (name.to_owned(), json!(value.replace("%3D", "=").replace("%3d", "=")))
+        })
+        .collect();
+    browser.origin = Some("https://appleid.apple.com".into());
+    let before = t.everything().await;
+    let answer = browser.post("/v1/oauth_callback", fields.into()).await;
+    assert_eq!(answer.status, 303, "{:#}", answer.json);
+    assert_eq!(answer.header("access-control-allow-origin"), "");
+    assert_eq!(t.everything().await, before);
+    let there = path(answer.header("location"));
+    assert_eq!(back(&mut browser, &there).await, DONE);
+}

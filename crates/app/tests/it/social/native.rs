@@ -1,0 +1,98 @@
+//! Apps on devices: they open a browser that does not have their client, and are told by their URL.
+
+use latchkey_testkit::{Browser, TestServer};
+use serde_json::{Value, json};
+
+use super::{ADA, path, signed_up, start};
+
+const APP: &str = "com.example.app://callback";
+
+/// An app with a token of its own, and the browser it opens.
+async fn device(t: &TestServer) -> (Browser<'_>, Browser<'_>) {
+    t.post("/v1/redirect_urls", json!({ "url": APP })).await.ok();
+    let mut app = t.browser();
+    app.origin = None;
+    let made = app.post("/v1/client/sign_ins?_is_native=1", json!({})).await;
+    let token = made.header("authorization").to_owned();
+    app.cookies.clear();
+    app.headers = vec![("authorization", Box::leak(token.into_boxed_str()))];
+    let mut browser = t.browser();
+    browser.origin = None;
+    (app, browser)
+}
+
+async fn begin(app: &mut Browser<'_>, what: &str) -> Value {
+    let fields = json!({"strategy": "oauth_mock", "redirect_url": APP, "action_complete_redirect_url": APP});
+    app.post(&format!("/v1/client/{what}?_is_native=1"), fields).await.ok()["response"].take()
+}
+
+async fn returned(browser: &mut Browser<'_>, attempt: &Value, person: &str) -> String {
+    let callback = super::visit(browser, &super::page(attempt), person).await;
+    super::back(browser, &callback).await
+}
+
+#[tokio::test]
+async fn an_app_gets_its_session_with_what_it_was_told() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    let (mut app, mut browser) = device(&t).await;
+    let attempt = begin(&mut app, "sign_ins").await;
+    let there = returned(&mut browser, &attempt, ADA).await;
+    let nonce =
+        there.strip_prefix(&format!("{APP}?rotating_token_nonce=")).unwrap_or_else(|| panic!("{there}"));
+    let id = attempt["id"].as_str().unwrap();
+    let shown = |nonce: &str| format!("/v1/client/sign_ins/{id}?_is_native=1&rotating_token_nonce={nonce}");
+    // A1: whoever began it and was not told gets nothing.
+    let waiting = app.get(&format!("/v1/client/sign_ins/{id}?_is_native=1")).await.ok();
+    assert_eq!(waiting["response"]["status"], "needs_identifier");
+    assert_ne!(app.get(&shown("guess")).await.status, 200);
+    let done = app.get(&shown(nonce)).await;
+    assert!(!done.header("authorization").is_empty());
+    assert_eq!(done.ok()["response"]["status"], "complete");
+}
+
+#[tokio::test]
+async fn an_app_is_told_to_go_on_with_the_other() {
+    let t = start().await;
+    let (mut app, mut browser) = device(&t).await;
+    let attempt = begin(&mut app, "sign_ins").await;
+    let there = returned(&mut browser, &attempt, ADA).await;
+    assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_not_found"));
+    let done = app.post("/v1/client/sign_ups?_is_native=1", json!({"transfer": true})).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    let (mut other, mut browser) = device_again(&t).await;
+    let attempt = begin(&mut other, "sign_ups").await;
+    let there = returned(&mut browser, &attempt, ADA).await;
+    assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_exists"));
+    let denied = begin(&mut other, "sign_ins").await;
+    let there = returned(&mut browser, &denied, "deny=true").await;
+    assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=oauth_access_denied"));
+}
+
+#[tokio::test]
+async fn an_app_signs_up_with_what_it_was_told() {
+    let t = start().await;
+    let (mut app, mut browser) = device(&t).await;
+    let attempt = begin(&mut app, "sign_ups").await;
+    let there = returned(&mut browser, &attempt, ADA).await;
+    let nonce = there.split_once("rotating_token_nonce=").unwrap_or_else(|| panic!("{there}")).1;
+    let id = attempt["id"].as_str().unwrap();
+    let path = format!("/v1/client/sign_ups/{id}?_is_native=1&rotating_token_nonce={nonce}");
+    let done = app.get(&path).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    assert_ne!(app.get(&path).await.status, 500);
+}
+
+/// The same where the redirect URL is listed already.
+async fn device_again(t: &TestServer) -> (Browser<'_>, Browser<'_>) {
+    let mut app = t.browser();
+    app.origin = None;
+    let made = app.post("/v1/client/sign_ins?_is_native=1", json!({})).await;
+    let token = made.header("authorization").to_owned();
+    app.cookies.clear();
+    app.headers = vec![("authorization", Box::leak(token.into_boxed_str()))];
+    let mut browser = t.browser();
+    browser.origin = None;
+    let _ = path;
+    (app, browser)
+}
