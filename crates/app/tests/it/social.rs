@@ -323,7 +323,7 @@ async fn a_user_goes_from_signing_up_to_signing_in_once() {
     let user = client(&mut browser).await["sessions"][0]["user"].take();
     assert_eq!(user["external_accounts"][0]["provider_user_id"], "42");
     let again = browser.post("/v1/client/sign_ins", json!({"transfer": true})).await;
-    again.is_error(400, "session_exists");
+    again.is_error(400, "account_transfer_invalid");
     t.browser()
         .post("/v1/client/sign_ins", json!({"transfer": true}))
         .await
@@ -450,10 +450,7 @@ async fn doors_that_are_closed_stay_closed() {
     let attempt = begin(&mut browser, "sign_ups").await;
     assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
     let proof = client(&mut browser).await["sign_up"]["verifications"]["external_account"].take();
-    assert_eq!(
-        (&proof["status"], &proof["error"]["code"]),
-        (&json!("failed"), &json!("form_identifier_not_allowed_access"))
-    );
+    assert_eq!((&proof["status"], &proof["error"]["code"]), (&json!("failed"), &json!("not_allowed_access")));
 }
 
 #[tokio::test]

@@ -155,29 +155,35 @@ async fn a2_a_browser_that_did_not_begin_gets_no_client_of_somebody_else() {
 /// Where there are cookies, only the browser that began brings the answer.
 #[tokio::test]
 async fn a1_an_answer_in_another_browser_counts_for_nobody_in_production() {
-    use latchkey_kernel::settings::Settings;
-    use latchkey_testkit::FakeProvider;
+    use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
 
     let t = TestServer::start().await;
-    let provider = FakeProvider::start(&t).await;
     let mut settings = Settings::default();
-    settings.social.insert("custom_fake".into(), provider.custom(&t, &t.other, "custom_fake"));
+    let name = "social.custom_fake.client_secret";
+    let own = SocialProvider {
+        enabled: true,
+        name: Some("Fake".into()),
+        client_id: Some("id".into()),
+        client_secret: Some(SealedSetting::seal(&t.master, &t.other.id, name, "secret").unwrap()),
+        authorize_url: Some("https://provider.example/authorize".into()),
+        token_url: Some("https://provider.example/token".into()),
+        userinfo_url: Some("https://provider.example/userinfo".into()),
+        ..SocialProvider::default()
+    };
+    settings.social.insert("custom_fake".into(), own);
     t.set_settings_of(&t.other, settings).await;
     let mut attacker = t.browser_at(&t.other);
     attacker.origin = None;
     let domain = t.other.frontend_api.trim_start_matches("clerk.").to_owned();
-    let page = format!("https://{domain}/back");
-    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": page});
+    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": format!("https://{domain}/back")});
     let attempt = attacker.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
     let url = attempt["first_factor_verification"]["external_verification_redirect_url"].as_str().unwrap();
-    let returned = provider.visit(url);
-    let at = returned.find("/v1/").unwrap();
-    let callback = &returned[at..];
+    let state = url.split(['?', '&']).find_map(|pair| pair.strip_prefix("state=")).unwrap();
+    let callback = format!("/v1/oauth_callback?error=access_denied&state={state}");
     let mut victim = t.browser_at(&t.other);
-    victim.open(callback).await.is_error(400, "oauth_callback_invalid");
+    victim.open(&callback).await.is_error(400, "oauth_callback_invalid");
     // The one that began is answered.
-    assert_eq!(attacker.open(callback).await.status, 303);
-    let _ = path;
+    assert_eq!(back(&mut attacker, &callback).await, format!("https://{domain}/back"));
 }
 
 /// Apple answers with a form: it changes nothing, and leads to the same with a query.
