@@ -17,6 +17,10 @@ use crate::error::JoseError;
 
 /// The most keys of a set that are looked at.
 const KEYS: usize = 100;
+/// The longest number of a key: 8192 bits and some room.
+const NUMBER_CHARS: usize = 1500;
+/// The longest name of a key.
+const KID_CHARS: usize = 256;
 
 /// Public keys of somebody else, as published (RFC 7517). Those that cannot be used here are left out.
 #[derive(Debug, Clone, Default)]
@@ -94,7 +98,10 @@ impl ForeignKey {
         if key["use"].as_str().is_some_and(|use_| use_ != "sig") {
             return None;
         }
-        let number = |name: &str| URL_SAFE_NO_PAD.decode(key[name].as_str()?.trim_end_matches('=')).ok();
+        let number = |name: &str| {
+            let text = key[name].as_str().filter(|text| text.len() <= NUMBER_CHARS)?;
+            URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()
+        };
         let material = match (key["kty"].as_str()?, key["crv"].as_str()) {
             ("RSA", _) => PublicMaterial::Rsa(number("n")?, number("e")?),
             ("EC", Some("P-256")) => {
@@ -104,7 +111,9 @@ impl ForeignKey {
             _ => return None,
         };
         let is_meant = key["alg"].as_str().is_none_or(|alg| alg == material.algorithm());
-        is_meant.then(|| ForeignKey { kid: key["kid"].as_str().map(str::to_owned), material })
+        let kid = key["kid"].as_str().map(str::to_owned);
+        let is_short = kid.as_ref().is_none_or(|kid| kid.len() <= KID_CHARS);
+        (is_meant && is_short).then_some(ForeignKey { kid, material })
     }
 }
 
@@ -273,6 +282,8 @@ mod tests {
             json!({"kty": "EC", "crv": "P-384", "x": "AA", "y": "AA"}),
             json!({"kty": "RSA", "kid": "a", "n": "not base64!", "e": "AQAB"}),
             json!({"kty": "EC", "crv": "P-256", "x": URL_SAFE_NO_PAD.encode([1; 40]), "y": "AA"}),
+            json!({"kty": "RSA", "kid": "a", "n": "A".repeat(4000), "e": "AQAB"}),
+            json!({"kty": "RSA", "kid": "a".repeat(300), "n": "AQAB", "e": "AQAB"}),
             json!(null),
             json!([]),
         ] {

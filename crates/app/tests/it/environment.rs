@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use latchkey_kernel::settings::{Settings, SignUpMode, edit};
+use latchkey_kernel::settings::{Settings, SignUpMode, SocialProvider, edit};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 /// What newer browser scripts read and the published description does not know.
-const UNPUBLISHED: [&str; 10] = [
+const UNPUBLISHED: [&str; 11] = [
     "/auth_config/preferred_channels",
     "/auth_config/session_minter",
     "/organization_settings/force_organization_selection",
@@ -18,6 +18,7 @@ const UNPUBLISHED: [&str; 10] = [
     "/user_settings/sign_in/second_factor/enabled",
     "/user_settings/sign_up/allowlist_only",
     "/user_settings/sign_up/mfa",
+    "/user_settings/social/oauth_vercel",
 ];
 
 #[tokio::test]
@@ -38,7 +39,7 @@ async fn environment_is_as_published() {
 }
 
 /// Where the settings are that the environment calls otherwise. A name stands for everything below it.
-const CALLED_OTHERWISE: [(&str, &str); 37] = [
+const CALLED_OTHERWISE: [(&str, &str); 40] = [
     ("auth_config.email_address_verification_strategies", "attributes.email_address.verifications"),
     ("auth_config.first_factors", "attributes.email_address.first_factors"),
     ("auth_config.identification_requirements", "attributes.email_address.required_at_sign_up"),
@@ -49,6 +50,7 @@ const CALLED_OTHERWISE: [(&str, &str); 37] = [
     ("auth_config.test_mode", "test_mode"),
     ("auth_config", "attributes"),
     ("display_config.favicon_url", "display.favicon_image_url"),
+    ("display_config.google_one_tap_client_id", "social.google.client_id"),
     ("display_config.logo_url", "display.logo_image_url"),
     ("display_config.preferred_sign_in_strategy", "sign_in.preferred_strategy"),
     ("display_config", "display"),
@@ -79,6 +81,8 @@ const CALLED_OTHERWISE: [(&str, &str); 37] = [
     ("user_settings.sign_up.allowlist_only", "restrictions.allowlist"),
     ("user_settings.sign_up.legal_consent_enabled", "legal_consent_required"),
     ("user_settings.sign_up.mfa.required", "sign_up.mfa_required"),
+    ("user_settings.social.oauth_google.enabled", "social.google.enabled"),
+    ("user_settings.social.oauth_google", "social.google"),
     ("user_settings.sign_up", "sign_up"),
     ("user_settings.username_settings", "username"),
     ("user_settings", ""),
@@ -103,15 +107,26 @@ const NO_SETTINGS: [&str; 14] = [
     "organization_settings.domains.default_role",
 ];
 
+/// What is told of every provider and cannot be set: what it is called by, and what the server itself knows of it.
+const TOLD_OF_PROVIDERS: [&str; 4] = ["deprecated", "not_selectable", "required", "strategy"];
+
 #[tokio::test]
 async fn every_name_in_the_environment_is_a_setting_or_refused_with_a_word() {
     let t = TestServer::start().await;
     let seen = t.browser().get("/v1/environment").await.ok();
-    let usual = Settings::default();
+    let mut usual = Settings::default();
+    usual.social.insert("google".into(), SocialProvider::default());
     for path in leaves("", &seen) {
-        if NO_SETTINGS.contains(&&*path) || path.starts_with("user_settings.attributes.ticket.") {
+        let provider = path.strip_prefix("user_settings.social.").and_then(|rest| rest.split_once('.'));
+        let is_told = provider.is_some_and(|(_, field)| TOLD_OF_PROVIDERS.contains(&field));
+        if is_told || NO_SETTINGS.contains(&&*path) || path.starts_with("user_settings.attributes.ticket.") {
             continue;
         }
+        // All providers have the same settings.
+        let path = match provider {
+            Some((_, field)) => format!("user_settings.social.oauth_google.{field}"),
+            None => path,
+        };
         let refused = edit::changed(&usual, &[(path.clone(), json!(true))]).unwrap_err();
         let below = |name: &str| match path.strip_prefix(name)? {
             "" => Some(String::new()),

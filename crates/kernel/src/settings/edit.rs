@@ -38,18 +38,26 @@ pub fn flat(settings: &Settings) -> Result<Vec<(String, Value)>> {
     Ok(leaves(settings)?.into_iter().map(shown).collect())
 }
 
-/// The settings that differ, as they are shown afterwards.
+/// The settings that differ, as they are shown afterwards. Of a new provider only what is not as by default counts, and
+/// of one that was taken away that it is gone.
 pub fn differences(before: &Settings, after: &Settings) -> Result<Vec<(String, Value)>> {
-    let (old, new) = (leaves(before)?, leaves(after)?);
-    let is_left = |path: &str| {
-        new.iter().any(|(leaf, _)| {
-            leaf == path || leaf.strip_prefix(path).is_some_and(|rest| rest.starts_with('.'))
-        })
-    };
-    let removed: Vec<_> =
-        old.iter().filter(|(path, _)| !is_left(path)).map(|(path, _)| (path.clone(), Value::Null)).collect();
+    let mut base = before.clone();
+    base.social.retain(|key, _| after.social.contains_key(key));
+    for key in after.social.keys().filter(|key| !before.social.contains_key(*key)) {
+        base.social.insert(key.clone(), SocialProvider::default());
+    }
+    let (old, new) = (leaves(&base)?, leaves(after)?);
     let pairs = new.iter().zip(flat(after)?);
-    Ok(pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).chain(removed).collect())
+    let mut found: Vec<_> = pairs.filter(|(leaf, _)| !old.contains(leaf)).map(|(_, shown)| shown).collect();
+    for key in after.social.keys().filter(|key| !before.social.contains_key(*key)) {
+        let prefix = format!("social.{key}.");
+        if !found.iter().any(|(path, _)| path.starts_with(&prefix)) {
+            found.push((format!("{prefix}enabled"), false.into()));
+        }
+    }
+    let gone = before.social.keys().filter(|key| !after.social.contains_key(*key));
+    found.extend(gone.map(|key| (format!("social.{key}"), Value::Null)));
+    Ok(found)
 }
 
 fn leaves(settings: &Settings) -> Result<Vec<(String, Value)>> {
@@ -338,12 +346,20 @@ mod tests {
         });
         let gone = super::changed(&google, &defaults(&google, "social.google").unwrap()).unwrap();
         assert_eq!(gone, Settings::default());
-        assert!(
-            differences(&google, &gone)
-                .unwrap()
-                .iter()
-                .any(|(path, value)| path == "social.google.enabled" && value.is_null())
-        );
+        let shown = |before: &Settings, after: &Settings| -> Vec<String> {
+            let found = differences(before, after).unwrap().into_iter();
+            found.map(|(path, value)| format!("{path} {value}")).collect()
+        };
+        assert_eq!(shown(&google, &gone), ["social.google null"]);
+        let made = [
+            "social.google.authorize_params {\"hd\":\"example.com\"}",
+            "social.google.client_id \"id\"",
+            "social.google.client_secret \"(set)\"",
+            "social.google.enabled true",
+        ];
+        assert_eq!(shown(&Settings::default(), &google), made);
+        let bare = set(&google, &[("social.github", json!({}))]).unwrap();
+        assert_eq!(shown(&google, &bare), ["social.github.enabled false"]);
         let one = defaults(&google, "social.google.authenticatable").unwrap();
         assert_eq!(one, [("social.google.authenticatable".to_owned(), json!(true))]);
         let twice = set(&google, &[("social.github.client_id", json!("x"))]).unwrap();

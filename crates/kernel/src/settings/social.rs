@@ -15,7 +15,7 @@ use super::{SealedSetting, Settings};
 use crate::strategy::{Name, Strategy};
 
 pub(super) use check::{check, check_on};
-pub use known::{KNOWN_PROVIDERS, KnownProvider, Standing};
+pub use known::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding};
 
 /// What the key of a provider begins with that the server does not know.
 pub const CUSTOM: &str = "custom_";
@@ -68,8 +68,8 @@ pub struct SocialProvider {
     pub userinfo_url: Option<String>,
     /// For a provider of your own that has no `discovery_url`: where the keys are that sign its ID tokens.
     pub jwks_url: Option<String>,
-    /// For a provider of your own: who its ID tokens must be from; `None` with a `discovery_url` is what stands there
-    /// before `/.well-known/`.
+    /// For a provider of your own: who its ID tokens must be from; `None` is what stands in the `discovery_url` before
+    /// `/.well-known/`.
     pub issuer: Option<String>,
     /// For a provider of your own: further hosts that its discovery document may name. Without them everything in it
     /// must be at the host of the issuer, so that the document cannot lead to another place later.
@@ -122,19 +122,19 @@ impl Default for SocialProvider {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct ProviderAttributes {
-    /// What somebody is known by there for ever.
+    /// The name of what somebody is known by there for ever.
     pub sub: String,
-    /// The e-mail address.
+    /// The name of the e-mail address.
     pub email: String,
-    /// Whether the address is verified.
+    /// The name of what says whether the address is verified.
     pub email_verified: String,
-    /// The given name.
+    /// The name of the given name.
     pub given_name: String,
-    /// The family name.
+    /// The name of the family name.
     pub family_name: String,
-    /// The username.
+    /// The name of the username.
     pub username: String,
-    /// The address of a picture.
+    /// The name of the address of a picture.
     pub picture: String,
 }
 

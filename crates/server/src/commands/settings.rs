@@ -43,13 +43,13 @@ fn explain(found: &[(String, Value)], as_json: bool) -> Result<(), Failure> {
     let explained = found.iter().filter_map(|(path, value)| {
         let known = explain::canonical(path);
         let setting = all.iter().find(|setting| setting.path == known)?;
-        Some((setting, value))
+        Some((ExplainedSetting { path: path.clone(), ..setting.clone() }, value))
     });
     if as_json {
-        show::json(&explained.map(|(setting, value)| in_json(setting, value)).collect::<Vec<Value>>());
+        show::json(&explained.map(|(setting, value)| in_json(&setting, value)).collect::<Vec<Value>>());
         return Ok(());
     }
-    let texts: Vec<String> = explained.map(|(setting, value)| in_words(setting, value)).collect();
+    let texts: Vec<String> = explained.map(|(setting, value)| in_words(&setting, value)).collect();
     show::result(&texts.join("\n\n"));
     Ok(())
 }

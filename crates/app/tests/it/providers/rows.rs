@@ -8,7 +8,7 @@ use latchkey_connections::social::protocol::{
     CallbackParams, Connection, Granted, authorize, exchange, refresh,
 };
 use latchkey_connections::social::providers::rows::ROWS;
-use latchkey_connections::social::providers::{ClientAuth, Profile, Provider, UserSource};
+use latchkey_connections::social::providers::{ClientAuth, Profile, ProviderRow, UserSource};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::foreign::{self, ForeignKeys};
 use latchkey_kernel::settings::{SealedSetting, SocialProvider};
@@ -258,7 +258,7 @@ fn settings(server: &TestServer, provider: &FakeProvider, key: &str) -> SocialPr
 }
 
 /// Makes the stand-in say what the provider says. The nonce of the ID token is the one that was asked for.
-fn prepare(provider: &FakeProvider, row: &Provider, story: &Story, nonce: Option<&str>) {
+fn prepare(provider: &FakeProvider, row: &ProviderRow, story: &Story, nonce: Option<&str>) {
     let mut answer = json!({"access_token": "the-token", "refresh_token": "renewal", "expires_in": 3600});
     answer.as_object_mut().unwrap().extend(story.token.as_object().unwrap().clone());
     if let Some(rules) = row.id_token {
@@ -295,7 +295,7 @@ async fn run(
     server: &TestServer,
     provider: &FakeProvider,
     connection: &Connection,
-    row: &Provider,
+    row: &ProviderRow,
     story: &Story,
 ) -> (Url, latchkey_base::Result<Granted>) {
     let cx = context(server).await;
@@ -343,7 +343,7 @@ async fn every_provider_is_asked_in_its_own_way_and_understood() {
     }
 }
 
-fn check_url(row: &Provider, base: &str, url: &Url) {
+fn check_url(row: &ProviderRow, base: &str, url: &Url) {
     let key = row.key;
     assert_eq!(
         url.as_str().split('?').next().unwrap(),
@@ -373,7 +373,7 @@ fn check_url(row: &Provider, base: &str, url: &Url) {
     }
 }
 
-fn check_token_request(row: &Provider, url: &Url, arrival: &Arrival) {
+fn check_token_request(row: &ProviderRow, url: &Url, arrival: &Arrival) {
     let (key, fields) = (row.key, fields(arrival));
     assert_eq!(arrival.method, "POST", "{key}");
     assert_eq!(
@@ -421,7 +421,7 @@ fn check_token_request(row: &Provider, url: &Url, arrival: &Arrival) {
     }
 }
 
-fn check_user_request(row: &Provider, arrivals: &[Arrival]) {
+fn check_user_request(row: &ProviderRow, arrivals: &[Arrival]) {
     let asked: Vec<&Arrival> =
         arrivals.iter().filter(|it| it.header("authorization") == "Bearer the-token").collect();
     let key = row.key;

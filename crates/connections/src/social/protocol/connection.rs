@@ -5,14 +5,14 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_jose::digest::{hex, sha256};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::environment::Environment;
-use latchkey_kernel::settings::social::{self, KnownProvider, MOCK, Standing};
+use latchkey_kernel::settings::social::{self, KnownProvider, MOCK, ProviderStanding};
 use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_outbound::reach::Reach;
 use url::Url;
 
 use super::Endpoints;
-use crate::social::providers::{Provider, UserSource, rows};
+use crate::social::providers::{ProviderRow, UserSource, rows};
 
 const ONE_TAP: &str = "google_one_tap";
 
@@ -20,7 +20,7 @@ const ONE_TAP: &str = "google_one_tap";
 pub struct Connection {
     pub(in crate::social) key: String,
     strategy: Strategy,
-    pub(in crate::social) row: &'static Provider,
+    pub(in crate::social) row: &'static ProviderRow,
     pub(in crate::social) settings: SocialProvider,
     pub(in crate::social) reach: Reach,
     pub(in crate::social) client_id: String,
@@ -204,9 +204,9 @@ fn has_id_tokens(settings: &Settings, key: &str) -> bool {
     }
 }
 
-fn row(key: &str, environment: Environment) -> Option<&'static Provider> {
+fn row(key: &str, environment: Environment) -> Option<&'static ProviderRow> {
     let is_closed =
-        KnownProvider::find(key).is_some_and(|known| matches!(known.standing, Standing::Closed(_)));
+        KnownProvider::find(key).is_some_and(|known| matches!(known.standing, ProviderStanding::Closed(_)));
     match key {
         _ if is_closed => None,
         MOCK => (environment == Environment::Development).then_some(&rows::MOCK),

@@ -30,7 +30,7 @@ pub struct Profile {
 
 /// A provider, or the pattern for those of an application's own.
 #[derive(Debug)]
-pub struct Provider {
+pub struct ProviderRow {
     /// Such as `google`.
     pub key: &'static str,
     /// Where people are sent to.

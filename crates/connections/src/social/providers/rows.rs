@@ -1,15 +1,15 @@
 //! The rows: endpoints, scopes and manners of every provider that can be used.
 
 use super::profiles as read;
-use super::{ClientAuth, IdTokenRules, Provider, UserSource};
+use super::{ClientAuth, IdTokenRules, ProviderRow, UserSource};
 
 /// The row of a provider, by its key.
-pub fn find(key: &str) -> Option<&'static Provider> {
+pub fn find(key: &str) -> Option<&'static ProviderRow> {
     ROWS.iter().find(|row| row.key == key)
 }
 
 /// What most providers do; a row says what is special about one.
-const USUAL: Provider = Provider {
+const USUAL: ProviderRow = ProviderRow {
     key: "",
     authorize_url: "",
     token_url: "",
@@ -27,10 +27,10 @@ const USUAL: Provider = Provider {
 };
 
 /// The pattern for a provider of an application's own; its addresses are in the settings.
-pub const CUSTOM: Provider = Provider { key: "custom", has_refresh: true, ..USUAL };
+pub const CUSTOM: ProviderRow = ProviderRow { key: "custom", has_refresh: true, ..USUAL };
 
 /// The one that asks people who they want to be; it is spoken to inside of the server.
-pub const MOCK: Provider = Provider { key: "mock", ..USUAL };
+pub const MOCK: ProviderRow = ProviderRow { key: "mock", ..USUAL };
 
 const fn id_token(issuer: &'static str, jwks_url: &'static str) -> Option<IdTokenRules> {
     Some(IdTokenRules { issuer, other_issuer: None, jwks_url, by_shared_secret: false })
@@ -39,8 +39,8 @@ const fn id_token(issuer: &'static str, jwks_url: &'static str) -> Option<IdToke
 const OPENID: &[&str] = &["openid", "profile", "email"];
 
 /// All of them, in the order of the alphabet.
-pub const ROWS: &[Provider] = &[
-    Provider {
+pub const ROWS: &[ProviderRow] = &[
+    ProviderRow {
         key: "apple",
         authorize_url: "https://appleid.apple.com/auth/authorize",
         token_url: "https://appleid.apple.com/auth/token",
@@ -52,7 +52,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::apple,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "atlassian",
         authorize_url: "https://auth.atlassian.com/authorize",
         token_url: "https://auth.atlassian.com/oauth/token",
@@ -65,7 +65,7 @@ pub const ROWS: &[Provider] = &[
         ..USUAL
     },
     // Scopes are those of the registered consumer: asking for one that it does not have is an error.
-    Provider {
+    ProviderRow {
         key: "bitbucket",
         authorize_url: "https://bitbucket.org/site/oauth2/authorize",
         token_url: "https://bitbucket.org/site/oauth2/access_token",
@@ -79,7 +79,7 @@ pub const ROWS: &[Provider] = &[
         ..USUAL
     },
     // Scopes are those of the registered application.
-    Provider {
+    ProviderRow {
         key: "box",
         authorize_url: "https://account.box.com/api/oauth2/authorize",
         token_url: "https://api.box.com/oauth2/token",
@@ -88,7 +88,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::box_com,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "coinbase",
         authorize_url: "https://login.coinbase.com/oauth2/auth",
         token_url: "https://login.coinbase.com/oauth2/token",
@@ -99,7 +99,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::coinbase,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "discord",
         authorize_url: "https://discord.com/api/oauth2/authorize",
         token_url: "https://discord.com/api/oauth2/token",
@@ -110,7 +110,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::discord,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "dropbox",
         authorize_url: "https://www.dropbox.com/oauth2/authorize",
         token_url: "https://api.dropboxapi.com/oauth2/token",
@@ -122,7 +122,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::dropbox,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "facebook",
         authorize_url: "https://www.facebook.com/v24.0/dialog/oauth",
         token_url: "https://graph.facebook.com/v24.0/oauth/access_token",
@@ -134,7 +134,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::facebook,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "github",
         authorize_url: "https://github.com/login/oauth/authorize",
         token_url: "https://github.com/login/oauth/access_token",
@@ -149,7 +149,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::github,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "gitlab",
         authorize_url: "https://gitlab.com/oauth/authorize",
         token_url: "https://gitlab.com/oauth/token",
@@ -160,7 +160,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::gitlab,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "google",
         authorize_url: "https://accounts.google.com/o/oauth2/v2/auth",
         token_url: "https://oauth2.googleapis.com/token",
@@ -176,7 +176,7 @@ pub const ROWS: &[Provider] = &[
         has_refresh: true,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "hubspot",
         authorize_url: "https://app.hubspot.com/oauth/authorize",
         token_url: "https://api.hubapi.com/oauth/v1/token",
@@ -186,7 +186,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::hubspot,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "huggingface",
         authorize_url: "https://huggingface.co/oauth/authorize",
         token_url: "https://huggingface.co/oauth/token",
@@ -198,7 +198,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::openid_user,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "line",
         authorize_url: "https://access.line.me/oauth2/v2.1/authorize",
         token_url: "https://api.line.me/oauth2/v2.1/token",
@@ -214,7 +214,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::line,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "linear",
         authorize_url: "https://linear.app/oauth/authorize",
         token_url: "https://api.linear.app/oauth/token",
@@ -229,7 +229,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::linear,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "linkedin",
         authorize_url: "https://www.linkedin.com/oauth/v2/authorization",
         token_url: "https://www.linkedin.com/oauth/v2/accessToken",
@@ -242,7 +242,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::linkedin,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "linkedin_oidc",
         authorize_url: "https://www.linkedin.com/oauth/v2/authorization",
         token_url: "https://www.linkedin.com/oauth/v2/accessToken",
@@ -252,7 +252,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::openid_user,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "microsoft",
         authorize_url: "https://login.microsoftonline.com/common/oauth2/v2.0/authorize",
         token_url: "https://login.microsoftonline.com/common/oauth2/v2.0/token",
@@ -266,7 +266,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::microsoft,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "notion",
         authorize_url: "https://api.notion.com/v1/oauth/authorize",
         token_url: "https://api.notion.com/v1/oauth/token",
@@ -278,7 +278,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::notion,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "slack",
         authorize_url: "https://slack.com/openid/connect/authorize",
         token_url: "https://slack.com/api/openid.connect.token",
@@ -288,7 +288,7 @@ pub const ROWS: &[Provider] = &[
         has_refresh: true,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "spotify",
         authorize_url: "https://accounts.spotify.com/authorize",
         token_url: "https://accounts.spotify.com/api/token",
@@ -300,7 +300,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::spotify,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "tiktok",
         authorize_url: "https://www.tiktok.com/v2/auth/authorize/",
         token_url: "https://open.tiktokapis.com/v2/oauth/token/",
@@ -315,7 +315,7 @@ pub const ROWS: &[Provider] = &[
         ..USUAL
     },
     // The address is in the ID token only, and only if it is asked for by name.
-    Provider {
+    ProviderRow {
         key: "twitch",
         authorize_url: "https://id.twitch.tv/oauth2/authorize",
         token_url: "https://id.twitch.tv/oauth2/token",
@@ -328,7 +328,7 @@ pub const ROWS: &[Provider] = &[
         has_refresh: true,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "vercel",
         authorize_url: "https://vercel.com/oauth/authorize",
         token_url: "https://api.vercel.com/login/oauth/token",
@@ -339,7 +339,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::openid_user,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "x",
         authorize_url: "https://x.com/i/oauth2/authorize",
         token_url: "https://api.x.com/2/oauth2/token",
@@ -351,7 +351,7 @@ pub const ROWS: &[Provider] = &[
         profile: read::x,
         ..USUAL
     },
-    Provider {
+    ProviderRow {
         key: "xero",
         authorize_url: "https://login.xero.com/identity/connect/authorize",
         token_url: "https://identity.xero.com/connect/token",
@@ -367,13 +367,14 @@ pub const ROWS: &[Provider] = &[
 
 #[cfg(test)]
 mod tests {
-    use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, Standing};
+    use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, ProviderStanding};
 
     use super::*;
 
     #[test]
     fn every_provider_that_settings_know_has_a_row_unless_it_is_closed() {
-        let open = KNOWN_PROVIDERS.iter().filter(|known| !matches!(known.standing, Standing::Closed(_)));
+        let open =
+            KNOWN_PROVIDERS.iter().filter(|known| !matches!(known.standing, ProviderStanding::Closed(_)));
         let known: Vec<&str> = open.map(|known| known.key).filter(|key| *key != "mock").collect();
         let rows: Vec<&str> = ROWS.iter().map(|row| row.key).collect();
         assert_eq!(rows, known);

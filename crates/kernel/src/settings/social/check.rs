@@ -3,7 +3,7 @@
 use url::{Host, Url};
 
 use super::{
-    CUSTOM, KNOWN_PROVIDERS, KnownProvider, MOCK, SocialProvider, SocialSettings, Standing, strategy,
+    CUSTOM, KNOWN_PROVIDERS, KnownProvider, MOCK, ProviderStanding, SocialProvider, SocialSettings, strategy,
 };
 use crate::environment::Environment;
 use crate::settings::SettingsFault;
@@ -124,7 +124,7 @@ impl ProviderFaults<'_> {
             self.not_apple(provider);
         }
         match known.standing {
-            Standing::Closed(why) if provider.enabled => self.add("enabled", why),
+            ProviderStanding::Closed(why) if provider.enabled => self.add("enabled", why),
             _ => self.credentials(provider),
         }
     }

@@ -7,12 +7,12 @@ pub struct KnownProvider {
     pub key: &'static str,
     /// What people know it as.
     pub name: &'static str,
-    pub standing: Standing,
+    pub standing: ProviderStanding,
 }
 
 /// Whether a provider can be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ProviderStanding {
     Usable,
     /// It still works for those who have it; there is a newer one.
     Deprecated,
@@ -27,16 +27,16 @@ impl KnownProvider {
     }
 
     pub fn is_deprecated(&self) -> bool {
-        self.standing != Standing::Usable
+        self.standing != ProviderStanding::Usable
     }
 }
 
 const fn usable(key: &'static str, name: &'static str) -> KnownProvider {
-    KnownProvider { key, name, standing: Standing::Usable }
+    KnownProvider { key, name, standing: ProviderStanding::Usable }
 }
 
 const fn closed(key: &'static str, name: &'static str, why: &'static str) -> KnownProvider {
-    KnownProvider { key, name, standing: Standing::Closed(why) }
+    KnownProvider { key, name, standing: ProviderStanding::Closed(why) }
 }
 
 /// All of them, in the order of the alphabet.
@@ -67,7 +67,7 @@ pub const KNOWN_PROVIDERS: [KnownProvider; 31] = [
     closed("instagram", "Instagram", "Instagram has closed the interface that signing in needs."),
     usable("line", "LINE"),
     usable("linear", "Linear"),
-    KnownProvider { key: "linkedin", name: "LinkedIn", standing: Standing::Deprecated },
+    KnownProvider { key: "linkedin", name: "LinkedIn", standing: ProviderStanding::Deprecated },
     usable("linkedin_oidc", "LinkedIn"),
     usable("microsoft", "Microsoft"),
     usable("mock", "Mock provider"),

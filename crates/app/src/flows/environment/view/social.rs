@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use latchkey_kernel::environment::Environment;
-use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, MOCK, Standing};
+use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, MOCK, ProviderStanding};
 use latchkey_kernel::settings::{Settings, SocialProvider};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,7 @@ fn provider<'a>(key: &'a str, settings: Option<&'a SocialProvider>) -> SocialVie
             None => SocialProvider::default().blocks_subaddresses(key),
         },
         strategy: format!("oauth_{key}"),
-        not_selectable: known.is_some_and(|known| matches!(known.standing, Standing::Closed(_))),
+        not_selectable: known.is_some_and(|known| matches!(known.standing, ProviderStanding::Closed(_))),
         deprecated: known.is_some_and(KnownProvider::is_deprecated),
         name: match (settings, known) {
             (Some(provider), _) => provider.shown_name(key),
