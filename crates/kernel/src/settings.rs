@@ -20,6 +20,7 @@ mod satellites;
 pub mod secrets;
 mod sessions;
 mod unbuilt;
+mod wallets;
 mod wording;
 
 use schemars::JsonSchema;

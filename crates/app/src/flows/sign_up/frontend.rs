@@ -7,9 +7,8 @@ use latchkey_kernel::cx::Cx;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::{Api, Entrance};
-use latchkey_web::form::{Form, OpenForm};
+use latchkey_web::form::Form;
 use latchkey_web::input::Path;
-use serde_json::{Map, Value};
 
 use super::input::{AttemptSignUpVerification, PrepareVerification, SignUpForm};
 use super::rules;
@@ -45,13 +44,13 @@ pub fn routes(api: &mut Api<AppState>) {
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/prepare_verification", "prepareSignUpsVerification", prepare)
-        .summary("Send a code or link to the address or number of a sign-up")
+        .summary("Send a code or link to the address or number of a sign-up, or get the text a wallet is to sign")
         .returns::<Wrapped<'_>>()
         .errors(&[403])
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/attempt_verification", "attemptSignUpsVerification", attempt)
-        .summary("Try the code that was sent")
+        .summary("Try the code that was sent, or the signature of a wallet")
         .returns::<Wrapped<'_>>()
         .errors(&[403, 410])
         .entrance(Entrance::Attempt)
@@ -118,9 +117,9 @@ async fn attempt(
     cx: Cx,
     mut visitor: Visitor,
     Path(id): Path<SignUpId>,
-    OpenForm(form, fields): OpenForm<AttemptSignUpVerification>,
+    Form(form): Form<AttemptSignUpVerification>,
 ) -> Response {
-    let step = try_proof(&cx, &visitor, id, form, fields).await;
+    let step = try_proof(&cx, &visitor, id, form).await;
     answer(&cx, &mut visitor, step).await
 }
 
@@ -129,11 +128,14 @@ async fn try_proof(
     visitor: &Visitor,
     id: SignUpId,
     form: AttemptSignUpVerification,
-    fields: Map<String, Value>,
 ) -> Result<StepOutcome> {
     let strategy = rules::given_by_form(form.strategy.as_deref())?;
     let shown = match strategy {
-        Strategy::Registered(_) => ShownToProve::Fields(fields),
+        Strategy::Registered(_) => {
+            let signature = form.signature.filter(|signature| !signature.is_empty());
+            let missing = || Error::param(Code::FormParamMissing, "signature");
+            ShownToProve::Signature(signature.ok_or_else(missing)?)
+        }
         _ => {
             let code = form.code.filter(|code| !code.expose().is_empty());
             ShownToProve::Code(code.ok_or_else(|| Error::param(Code::FormParamMissing, "code"))?)
@@ -158,7 +160,7 @@ async fn answer(cx: &Cx, visitor: &mut Visitor, step: Result<StepOutcome>) -> Re
 }
 
 fn context(cx: &Cx, visitor: &Visitor) -> SignUpContext {
-    SignUpContext { act: visitor.act(cx), client: visitor.client_handle() }
+    SignUpContext { act: visitor.act(cx), client: visitor.client_handle(), page: visitor.page() }
 }
 
 /// The attempt of the client that asks; one of another client is not there.

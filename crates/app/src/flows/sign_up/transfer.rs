@@ -29,6 +29,7 @@ pub async fn take_over(
     let contacts = match (proven.strategy, newcomer) {
         (Strategy::EmailCode | Strategy::EmailLink, _) => vec![(ContactKind::Email, proven.target.clone())],
         (Strategy::PhoneCode, _) => vec![(ContactKind::Phone, proven.target.clone())],
+        (strategy, _) if strategy.is_wallet() => vec![(ContactKind::Wallet, proven.target.clone())],
         (Strategy::Registered(_), Some(newcomer)) => {
             sign_up.first_name = newcomer.first_name;
             sign_up.last_name = newcomer.last_name;

@@ -94,6 +94,7 @@ pub enum Named {
     EmailAddress,
     PhoneNumber,
     Username,
+    Wallet,
     /// A ticket the application gave out.
     Ticket,
     /// A proof that says who it is, by a registered strategy.
@@ -106,6 +107,7 @@ impl Named {
         match self {
             Named::EmailAddress => Some(ContactKind::Email),
             Named::PhoneNumber => Some(ContactKind::Phone),
+            Named::Wallet => Some(ContactKind::Wallet),
             Named::Username | Named::Ticket | Named::Proof => None,
         }
     }
