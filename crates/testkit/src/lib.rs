@@ -17,6 +17,7 @@ mod presence;
 mod receiver;
 mod schema;
 mod server;
+mod wallet;
 
 pub use assist::{EventRow, until};
 pub use browser::{Browser, escape};
@@ -25,3 +26,4 @@ pub use presence::{APP_ORIGIN, SignedIn};
 pub use receiver::{Arrival, Reaction, Receiver};
 pub use schema::{Table, tables};
 pub use server::{Answer, LOCAL_HOST, Tenant, TestServer};
+pub use wallet::TestWallet;

@@ -18,6 +18,7 @@ use latchkey_kernel::strategy::Strategy;
 
 /// Makes the text that the wallet is to sign.
 pub async fn prepare(cx: &Cx, person: &Person, id: IdentificationId, strategy: &str) -> Result<Contact> {
+    picked(&person.user, Wallet, &id)?;
     let strategy = accepted(strategy, &person.visitor.site.settings)?;
     let (act, target, page) = (person.visitor.act(cx), target(person), person.visitor.page());
     let written = cx.write(move |tx| {
