@@ -47,12 +47,7 @@ fn accepted(name: &str, settings: &Settings) -> Result<Strategy> {
 }
 
 /// Tries a signature. A wrong one counts, so it is saved although the answer is a refusal.
-pub async fn attempt(
-    cx: &Cx,
-    person: &Person,
-    id: IdentificationId,
-    signature: String,
-) -> Result<Contact> {
+pub async fn attempt(cx: &Cx, person: &Person, id: IdentificationId, signature: String) -> Result<Contact> {
     let (act, target) = (person.visitor.act(cx), target(person));
     let tried = cx.write(move |tx| Box::pin(async move { tried(tx, &act, &target, &id, &signature).await }));
     tried.await.map_err(|error| explain(error, claimed(Wallet)))?

@@ -304,9 +304,7 @@ impl Known {
             "email_address" => Known { says_who: true, first: EMAIL, second: &[], verifications: EMAIL },
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
-            "web3_wallet" => {
-                Known { says_who: true, first: WALLET, second: &[], verifications: WALLET }
-            }
+            "web3_wallet" => Known { says_who: true, first: WALLET, second: &[], verifications: WALLET },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
             "backup_code" => Known { second: &[Strategy::BackupCode], ..nothing },
             _ => nothing,

@@ -9,8 +9,8 @@ use latchkey_kernel::strategy::Strategy;
 
 use super::evidence::Evidence;
 use super::rules;
-use crate::people::challenges::model::Challenge;
 use crate::flows::strategies::attempt_wallet;
+use crate::people::challenges::model::Challenge;
 use crate::people::challenges::rules as challenges;
 use crate::people::challenges::rules::AttemptOutcome;
 use crate::people::identifications::rules as identifications;

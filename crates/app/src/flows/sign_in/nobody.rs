@@ -60,7 +60,8 @@ pub fn try_first(
                 // There is such a user, but they may not sign in now, and nobody is to learn that.
                 (None, _) => rules::wrong_signature(),
             };
-            tried.challenge.verified_at = tried.challenge.verified_at.filter(|_| tried.challenge.transferable);
+            tried.challenge.verified_at =
+                tried.challenge.verified_at.filter(|_| tried.challenge.transferable);
             (tried.challenge, refusal)
         }
         Evidence::BackupCode(_) | Evidence::Totp(_) => return Err(Error::new(Code::StrategyForUserInvalid)),

@@ -44,7 +44,9 @@ pub fn routes(api: &mut Api<AppState>) {
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/prepare_verification", "prepareSignUpsVerification", prepare)
-        .summary("Send a code or link to the address or number of a sign-up, or get the text a wallet is to sign")
+        .summary(
+            "Send a code or link to the address or number of a sign-up, or get the text a wallet is to sign",
+        )
         .returns::<Wrapped<'_>>()
         .errors(&[403])
         .entrance(Entrance::Attempt)

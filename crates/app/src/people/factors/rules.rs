@@ -111,7 +111,12 @@ pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> V
         .filter(|_| kind == Some(ContactKind::Wallet))
         .map(|strategy| sent(ContactKind::Wallet, strategy));
     let resets = resets(settings).filter(|(of, _)| Some(*of) == kind);
-    password.into_iter().chain(codes).chain(signatures).chain(resets.map(|(kind, strategy)| sent(kind, strategy))).collect()
+    password
+        .into_iter()
+        .chain(codes)
+        .chain(signatures)
+        .chain(resets.map(|(kind, strategy)| sent(kind, strategy)))
+        .collect()
 }
 
 /// The second factors of a user. Backup codes only stand in for another one.
@@ -268,8 +273,12 @@ mod tests {
     fn a_wallet_is_proven_in_all_ways_its_chain_has_here() {
         let mut settings = Settings::default();
         let ways = vec![Strategy::SOLANA, Strategy::OKX, Strategy::METAMASK];
-        settings.attributes.web3_wallet =
-            Attribute { enabled: true, used_for_first_factor: true, first_factors: ways, ..Attribute::default() };
+        settings.attributes.web3_wallet = Attribute {
+            enabled: true,
+            used_for_first_factor: true,
+            first_factors: ways,
+            ..Attribute::default()
+        };
         let address = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
         let holder = |verification: &str| {
             let wallet = format!(

@@ -23,24 +23,26 @@ async fn victim() -> (TestServer, TestWallet) {
 async fn a25_a_signature_of_another_sites_text_is_refused() {
     let (t, wallet) = victim().await;
     let mut browser = t.browser();
-    let (id, message) = asked(&mut browser, &wallet.address, METAMASK).await;
-    for elsewhere in [
-        message.replace("localhost:3000", "evil.example"),
-        message.replace("URI: http://localhost:3000", "URI: http://evil.example"),
-        message.replace("Chain ID: 1", "Chain ID: 137"),
-        message.replace("Version: 1", "Version: 2"),
-        message.replace('\n', "\r\n"),
-        format!("{message}\n"),
-        message.to_lowercase(),
-        String::new(),
-        "hello".to_owned(),
-    ] {
-        let (id, _) = asked(&mut browser, &wallet.address, METAMASK).await;
-        show(&mut browser, &id, METAMASK, &wallet.sign(&elsewhere))
-            .await
-            .is_problem(422, "form_incorrect_signature", "signature");
+    let elsewhere: [fn(&str) -> String; 9] = [
+        |text| text.replace("localhost:3000", "evil.example"),
+        |text| text.replace("URI: http://localhost:3000", "URI: http://evil.example"),
+        |text| text.replace("Chain ID: 1", "Chain ID: 137"),
+        |text| text.replace("Version: 1", "Version: 2"),
+        |text| text.replace('\n', "\r\n"),
+        |text| format!("{text}\n"),
+        |text| text.to_lowercase(),
+        |_| String::new(),
+        |_| "hello".to_owned(),
+    ];
+    for other in elsewhere {
+        let (id, message) = asked(&mut browser, &wallet.address, METAMASK).await;
+        assert_ne!(other(&message), message);
+        show(&mut browser, &id, METAMASK, &wallet.sign(&other(&message))).await.is_problem(
+            422,
+            "form_incorrect_signature",
+            "signature",
+        );
     }
-    assert!(!id.is_empty() && !message.is_empty());
     assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"], json!([]));
 }
 
@@ -71,7 +73,8 @@ async fn a25_a_replayed_signature_is_refused_everywhere() {
     });
     let tenant = tenant.await;
     let mut elsewhere = t.browser_at(&tenant);
-    let made = elsewhere.post(SIGN_UPS, json!({"web3_wallet": wallet.address, "strategy": METAMASK})).await.ok();
+    let made =
+        elsewhere.post(SIGN_UPS, json!({"web3_wallet": wallet.address, "strategy": METAMASK})).await.ok();
     let path = format!("{SIGN_UPS}/{}/attempt_verification", made["response"]["id"].as_str().unwrap());
     elsewhere
         .post(&path, json!({"strategy": METAMASK, "signature": signature}))
@@ -96,10 +99,8 @@ async fn a25_a_malleable_s_is_refused() {
     }
     let s: String = turned.iter().map(|byte| format!("{byte:02x}")).collect();
     for v in ["1b", "1c", "00", "01"] {
-        let (_, _) = (&id, &message);
         let twin = format!("{}{s}{v}", &signature[..66]);
-        let (id, _) = (id.as_str(), ());
-        let answer = show(&mut browser, id, METAMASK, &twin).await;
+        let answer = show(&mut browser, &id, METAMASK, &twin).await;
         assert!(["form_incorrect_signature", "verification_failed"].contains(&answer.code()), "{v}");
     }
     assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"], json!([]));
@@ -125,10 +126,11 @@ async fn a25_a_signature_of_another_chain_is_refused() {
     // When signing up, the strategy must fit the wallet as well.
     let made = browser.post(SIGN_UPS, json!({"web3_wallet": TestWallet::solana(2).address})).await.ok();
     let path = format!("{SIGN_UPS}/{}/prepare_verification", made["response"]["id"].as_str().unwrap());
-    browser
-        .post(&path, json!({"strategy": METAMASK}))
-        .await
-        .is_problem(400, "verification_strategy_invalid", "strategy");
+    browser.post(&path, json!({"strategy": METAMASK})).await.is_problem(
+        400,
+        "verification_strategy_invalid",
+        "strategy",
+    );
 }
 
 #[tokio::test]
@@ -136,7 +138,7 @@ async fn signatures_of_any_form_are_refused_and_counted() {
     let (t, wallet) = victim().await;
     let thief = TestWallet::ethereum(2);
     let mut browser = t.browser();
-    let (id, message) = asked(&mut browser, &wallet.address, METAMASK).await;
+    let (_, message) = asked(&mut browser, &wallet.address, METAMASK).await;
     let good = wallet.sign(&message);
     let contract = format!("0x{}", "ab".repeat(3200));
     let long = "0x".to_owned() + &"1".repeat(100_000);
@@ -152,15 +154,20 @@ async fn signatures_of_any_form_are_refused_and_counted() {
         "null".to_owned(),
     ] {
         let (id, _) = asked(&mut browser, &wallet.address, METAMASK).await;
-        show(&mut browser, &id, METAMASK, &bad).await.is_problem(422, "form_incorrect_signature", "signature");
+        show(&mut browser, &id, METAMASK, &bad).await.is_problem(
+            422,
+            "form_incorrect_signature",
+            "signature",
+        );
     }
     for fields in [json!({"strategy": METAMASK}), json!({"strategy": METAMASK, "signature": ""})] {
         let (id, _) = asked(&mut browser, &wallet.address, METAMASK).await;
-        step(&mut browser, &id, "attempt_first_factor", fields)
-            .await
-            .is_problem(422, "form_param_missing", "signature");
+        step(&mut browser, &id, "attempt_first_factor", fields).await.is_problem(
+            422,
+            "form_param_missing",
+            "signature",
+        );
     }
-    assert!(!id.is_empty());
     // Before the text was asked for, nothing can be shown.
     let sign_in = shown(begin(&mut browser, json!({"identifier": wallet.address})).await);
     let early = show(&mut browser, sign_in["id"].as_str().unwrap(), METAMASK, &good).await;
@@ -179,13 +186,18 @@ async fn too_many_attempts_and_too_late_ones_end_the_proof() {
     }
     // The right one comes too late, and a new text has to be asked for.
     assert_eq!(show(&mut browser, &id, METAMASK, &wallet.sign(&message)).await.code(), "verification_failed");
-    let prepared = shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": METAMASK})).await);
+    let prepared =
+        shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": METAMASK})).await);
     let message = text(&prepared["first_factor_verification"]);
     t.clock.advance_ms(10 * 60_000);
-    assert_eq!(show(&mut browser, &id, METAMASK, &wallet.sign(&message)).await.code(), "verification_expired");
+    assert_eq!(
+        show(&mut browser, &id, METAMASK, &wallet.sign(&message)).await.code(),
+        "verification_expired"
+    );
     // The same when signing up.
     let stranger = TestWallet::ethereum(3);
-    let made = browser.post(SIGN_UPS, json!({"web3_wallet": stranger.address, "strategy": METAMASK})).await.ok();
+    let made =
+        browser.post(SIGN_UPS, json!({"web3_wallet": stranger.address, "strategy": METAMASK})).await.ok();
     let path = format!("{SIGN_UPS}/{}/attempt_verification", made["response"]["id"].as_str().unwrap());
     let message = text(&made["response"]["verifications"]["web3_wallet"]);
     for code in ["form_incorrect_signature", "form_incorrect_signature", "verification_failed"] {
@@ -220,16 +232,19 @@ async fn a_wallet_of_somebody_else_cannot_be_signed_up_with() {
     // A name that is the address of a wallet leads to nobody but the holder of the wallet.
     let unclaimed = TestWallet::ethereum(5);
     t.user(json!({"username": unclaimed.address, "password": crate::sign_ins::PASSWORD})).await;
-    begin(&mut t.browser(), json!({"identifier": unclaimed.address}))
-        .await
-        .is_problem(422, "form_identifier_not_found", "identifier");
+    begin(&mut t.browser(), json!({"identifier": unclaimed.address})).await.is_problem(
+        422,
+        "form_identifier_not_found",
+        "identifier",
+    );
     assert_eq!(sign_up(&mut t.browser(), &unclaimed, METAMASK).await.ok()["response"]["status"], "complete");
     // What is no address is named as such.
     for bad in ["0x12", "0xzz", &"1".repeat(100_000), "ada@example.com"] {
-        t.browser()
-            .post(SIGN_UPS, json!({"web3_wallet": bad}))
-            .await
-            .is_problem(422, "form_param_format_invalid", "web3_wallet");
+        t.browser().post(SIGN_UPS, json!({"web3_wallet": bad})).await.is_problem(
+            422,
+            "form_param_format_invalid",
+            "web3_wallet",
+        );
     }
 }
 
@@ -262,10 +277,24 @@ async fn one_signature_shown_64_times_at_once_makes_one_session() {
 #[tokio::test(flavor = "multi_thread")]
 async fn one_wallet_signed_up_with_16_times_at_once_makes_one_user() {
     let t = Arc::new(wallet_server().await);
+    let wallet = TestWallet::solana(1);
     let mut tasks = JoinSet::new();
+    let mut ready = Vec::new();
     for _ in 0..16 {
+        let mut browser = t.browser();
+        let fields = json!({"web3_wallet": wallet.address, "strategy": SOLANA});
+        let made = browser.post(SIGN_UPS, fields).await.ok()["response"].take();
+        let signature = wallet.sign(&text(&made["verifications"]["web3_wallet"]));
+        let path = format!("{SIGN_UPS}/{}/attempt_verification", made["id"].as_str().unwrap());
+        ready.push((browser.cookies, path, signature));
+    }
+    for (cookies, path, signature) in ready {
         let t = t.clone();
-        tasks.spawn(async move { sign_up(&mut t.browser(), &TestWallet::solana(1), SOLANA).await });
+        tasks.spawn(async move {
+            let mut browser = t.browser();
+            browser.cookies = cookies;
+            browser.post(&path, json!({"strategy": SOLANA, "signature": signature})).await
+        });
     }
     let answers = tasks.join_all().await;
     assert_eq!(answers.iter().filter(|answer| answer.status == 200).count(), 1);

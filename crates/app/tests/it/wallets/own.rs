@@ -223,7 +223,7 @@ async fn there_are_bounds_to_unproven_and_immutable_wallets() {
             break;
         }
     }
-    refused.unwrap().is_error(403, "too_many_unverified_identifications");
+    refused.unwrap().is_error(400, "too_many_unverified_identifications");
     let t = crate::sign_ins::server(|settings| {
         with_wallets(settings);
         settings.attributes.web3_wallet.immutable = true;
