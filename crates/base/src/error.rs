@@ -385,6 +385,7 @@ catalogue! {
     AccountTransferInvalid = 400 "account_transfer_invalid" "There is nothing to transfer.";
     BackupCodesNotAvailable = 400 "backup_codes_not_available" "Backup codes need another second factor first.";
     ClientStateInvalid = 400 "client_state_invalid" "This step does not fit where things stand. Start again.";
+    FormIncorrectSignature = 422 "form_incorrect_signature" "This signature does not prove that the wallet is yours.";
     FormCodeIncorrect = 422 "form_code_incorrect" "Incorrect code.";
     FormDisableDefaultSecondFactorNotAllowed = 422 "form_disable_default_second_factor_not_allowed" "Make another number the default instead.";
     FormIdentifierNotFound = 422 "form_identifier_not_found" "Couldn't find your account.";

@@ -55,6 +55,12 @@ impl Time {
         moment.strftime("%-d %B %Y, %H:%M UTC").to_string()
     }
 
+    /// The moment in RFC 3339 format: `2012-10-20T07:15:20.902Z`.
+    pub fn rfc3339(self) -> String {
+        let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
+        moment.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string()
+    }
+
     /// The year in UTC.
     pub fn year(self) -> i16 {
         let moment = jiff::Timestamp::from_millisecond(self.0).unwrap_or_default();
@@ -125,6 +131,8 @@ mod tests {
             "1 January 2026, 09:30 UTC"
         );
         assert_eq!(Time::from_ms(1_767_225_600_000).year(), 2026);
+        assert_eq!(Time(1_350_717_320_902).rfc3339(), "2012-10-20T07:15:20.902Z");
+        assert_eq!(Time(1_350_717_320_000).rfc3339(), "2012-10-20T07:15:20.000Z");
     }
 
     #[test]

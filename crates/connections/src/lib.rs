@@ -4,14 +4,33 @@
 //! below knows it.
 
 pub mod social;
+pub mod wallets;
 
+use std::sync::Arc;
+
+use latchkey_app::flows::strategies::RegisteredWalletProof;
+use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
+use latchkey_kernel::registry::Registry;
+use latchkey_web::api::Api;
+
+use wallets::proof::SignatureProof;
 
 /// What it adds to the server.
 pub const GROUP: Group = Group {
     backend: social::backend,
-    frontend: social::frontend,
-    register: social::register,
+    frontend,
+    register,
     pages: social::mock::pages::routes,
     ..Group::named("connections")
 };
+
+fn frontend(api: &mut Api<AppState>) {
+    social::frontend(api);
+    wallets::frontend::routes(api);
+}
+
+fn register(registry: &mut Registry) {
+    social::register(registry);
+    registry.add(RegisteredWalletProof(Arc::new(SignatureProof)));
+}

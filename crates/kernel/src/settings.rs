@@ -21,6 +21,7 @@ pub mod secrets;
 mod sessions;
 pub mod social;
 mod unbuilt;
+mod wallets;
 mod wording;
 
 use schemars::JsonSchema;

@@ -34,6 +34,21 @@ impl Strategy {
     /// A passkey: the only registered one that also proves anew who somebody signed in is.
     pub const PASSKEY: Strategy = Strategy::Registered(Name::known("passkey"));
 
+    /// A signature by an Ethereum account in MetaMask.
+    pub const METAMASK: Strategy = Strategy::Registered(Name::known("web3_metamask_signature"));
+    /// A signature by an Ethereum account at Base.
+    pub const BASE: Strategy = Strategy::Registered(Name::known("web3_base_signature"));
+    /// A signature by an Ethereum account in a Coinbase wallet.
+    pub const COINBASE: Strategy = Strategy::Registered(Name::known("web3_coinbase_wallet_signature"));
+    /// A signature by an Ethereum account in an OKX wallet.
+    pub const OKX: Strategy = Strategy::Registered(Name::known("web3_okx_wallet_signature"));
+    /// A signature by a Solana account, in whichever wallet.
+    pub const SOLANA: Strategy = Strategy::Registered(Name::known("web3_solana_signature"));
+
+    /// The ways to prove a wallet.
+    pub const WALLETS: [Strategy; 5] =
+        [Strategy::METAMASK, Strategy::BASE, Strategy::COINBASE, Strategy::OKX, Strategy::SOLANA];
+
     /// Those the server has by itself.
     const OWN: [Strategy; 10] = [
         Strategy::Admin,
@@ -63,6 +78,17 @@ impl Strategy {
             Strategy::Totp => "totp",
             Strategy::Registered(name) => name.as_str(),
         }
+    }
+
+    /// Whether it proves a wallet.
+    pub fn is_wallet(self) -> bool {
+        Strategy::WALLETS.contains(&self)
+    }
+
+    /// Whether it can prove the wallet of this address: those of Ethereum begin with `0x`, those of Solana never do. One
+    /// address of Ethereum can lie in every program that has its key, so all strategies of Ethereum fit it.
+    pub fn fits_wallet(self, address: &str) -> bool {
+        self.is_wallet() && (self == Strategy::SOLANA) != address.starts_with("0x")
     }
 }
 
@@ -147,6 +173,17 @@ mod tests {
         }
         assert_eq!(registered.name(), "oauth_google");
         assert_eq!(Strategy::PASSKEY, Strategy::Registered(Name::new("passkey").unwrap()));
+    }
+
+    #[test]
+    fn a_wallet_is_proven_by_the_strategies_of_its_chain() {
+        let ethereum = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
+        let fit = |address: &str| {
+            Strategy::WALLETS.into_iter().filter(|it| it.fits_wallet(address)).collect::<Vec<_>>()
+        };
+        assert_eq!(fit(ethereum), Strategy::WALLETS[..4]);
+        assert_eq!(fit("AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9"), [Strategy::SOLANA]);
+        assert!(!Strategy::PASSKEY.fits_wallet(ethereum) && !Strategy::Password.is_wallet());
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod provider;
 mod receiver;
 mod schema;
 mod server;
+mod wallet;
 
 pub use assist::{EventRow, until};
 pub use browser::{Browser, escape};
@@ -27,3 +28,4 @@ pub use provider::{CLIENT_ID, CLIENT_SECRET, FakeProvider, fields};
 pub use receiver::{Arrival, Reaction, Receiver};
 pub use schema::{Table, tables};
 pub use server::{Answer, LOCAL_HOST, Tenant, TestServer};
+pub use wallet::TestWallet;

@@ -133,6 +133,13 @@ impl Visitor {
         })
     }
 
+    /// The origin of the page that asks, or of this server for those who have none that a browser would show.
+    pub fn page(&self) -> String {
+        let of_page = self.origin.as_deref().filter(|page| origins::origin(page) == Some(*page));
+        let of_server = || origins::origin(&self.site.base_url).unwrap_or(&self.site.base_url);
+        of_page.unwrap_or_else(of_server).to_owned()
+    }
+
     /// What a transaction needs to lock the client.
     pub fn client_handle(&self) -> ClientHandle {
         ClientHandle {

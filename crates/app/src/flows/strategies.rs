@@ -1,5 +1,5 @@
-//! The socket for ways to sign in that groups above bring along, such as connections to other providers, passkeys
-//! and wallets. Such a group registers a `FirstFactor`; the sign-in machine finds it by the name of the strategy and
+//! The socket for ways to sign in that groups above bring along, such as connections to other providers and passkeys.
+//! Such a group registers a `FirstFactor`; the sign-in machine finds it by the name of the strategy and
 //! never learns who stands behind it. The machine keeps the rules that hold for every factor: whose turn it is, whether
 //! the proof is still open, lockout, and that answers do not tell who has an account.
 
@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures_util::future::BoxFuture;
 use latchkey_base::kinds::{IdentificationId, UserId};
-use latchkey_base::{Error, Result};
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::registry::Registry;
@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::door::visitor::Visitor;
 use crate::people::challenges::model::{Challenge, Newcomer};
+use crate::people::challenges::rules::{AttemptOutcome, attempt_proof};
 use crate::people::users::model::User;
 
 /// A first factor of a group above.
@@ -109,16 +110,29 @@ pub enum ProofVerdict {
 #[derive(Clone)]
 pub struct Registered(pub Arc<dyn FirstFactor>);
 
-/// A way to prove that a wallet is one's own, of a group above. It asks nobody else, so it works inside the transaction.
+/// A way to prove that a wallet is one's own, of a group above: when signing in, when signing up, and for the account of
+/// somebody signed in. It asks nobody else, so it works inside the transaction, and the machines treat it like a code.
 pub trait WalletProof: Send + Sync {
     /// Whether it answers to this name.
     fn answers_to(&self, name: &str) -> bool;
 
-    /// Begins the proof of a wallet, given in its stored form.
-    fn prepare(&self, act: &Act, strategy: Strategy, wallet: &str) -> Result<Challenge>;
+    /// Begins the proof of a wallet.
+    fn prepare(&self, act: &Act, asked: WalletRequest<'_>) -> Result<Challenge>;
 
-    /// Judges what somebody shows for a proof that was begun and is still open; an error is why it is none.
-    fn examine(&self, challenge: &Challenge, fields: &Map<String, Value>) -> Result<()>;
+    /// Judges the signature somebody shows for a proof that was begun and is still open; an error is why it is none.
+    fn examine(&self, challenge: &Challenge, signature: &str) -> Result<()>;
+}
+
+/// What somebody asks for who begins to prove a wallet.
+pub struct WalletRequest<'a> {
+    /// By which name.
+    pub strategy: Strategy,
+    /// The address, in its stored form.
+    pub address: &'a str,
+    /// Which of somebody's wallets it is, unless the account does not exist yet.
+    pub identification: Option<&'a IdentificationId>,
+    /// The origin of the page that asks, which wallets show and compare.
+    pub page: &'a str,
 }
 
 /// What a group registers that proves wallets.
@@ -126,10 +140,27 @@ pub trait WalletProof: Send + Sync {
 pub struct RegisteredWalletProof(pub Arc<dyn WalletProof>);
 
 /// The registered proof of wallets by this name.
-pub fn wallet_proof(registry: &Registry, strategy: Strategy) -> Option<Arc<dyn WalletProof>> {
+fn wallet_proof(registry: &Registry, strategy: Strategy) -> Result<Arc<dyn WalletProof>> {
     let mut all = registry.all::<RegisteredWalletProof>().iter();
     let found = all.find(|RegisteredWalletProof(proof)| proof.answers_to(strategy.name()));
-    found.map(|RegisteredWalletProof(proof)| proof.clone())
+    let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
+    found.map(|RegisteredWalletProof(proof)| proof.clone()).ok_or_else(unknown)
+}
+
+/// Begins the proof of a wallet, if the strategy can prove it.
+pub fn prepare_wallet(act: &Act, asked: WalletRequest<'_>) -> Result<Challenge> {
+    let proof = wallet_proof(&act.registry, asked.strategy)?;
+    match asked.strategy.fits_wallet(asked.address) {
+        true => proof.prepare(act, asked),
+        false => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")
+            .saying("This wallet is of another chain.")),
+    }
+}
+
+/// Tries a signature for a proof that was begun.
+pub fn attempt_wallet(act: &Act, challenge: Challenge, signature: &str) -> Result<AttemptOutcome> {
+    let proof = wallet_proof(&act.registry, challenge.strategy)?;
+    Ok(attempt_proof(challenge, act.now, |challenge| proof.examine(challenge, signature)))
 }
 
 /// The registered factor of this name, if the instance has one.

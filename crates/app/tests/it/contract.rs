@@ -111,7 +111,6 @@ const DEVIATIONS: [(&str, &str); 33] = [
     ("User.enterprise_accounts[].", "always empty until enterprise connections exist"),
     ("User.saml_accounts[].", "always empty until enterprise connections exist"),
     ("VerifySession: ", "SDKs call it, and older versions list it"),
-    ("Web3Wallet.verification.", "shares its type with addresses and numbers; only `admin` occurs"),
 ];
 
 pub(crate) fn repository() -> PathBuf {

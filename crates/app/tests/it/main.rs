@@ -68,6 +68,7 @@ mod updates;
 mod users;
 mod verifications;
 mod waitlist;
+mod wallets;
 mod webhooks;
 mod wire;
 mod writers;

@@ -94,9 +94,9 @@ async fn required_attributes_must_be_given_unless_told_otherwise() {
     }
 }
 
-/// Nobody can prove a wallet, so no settings switch them on; what backends say about them counts.
+/// Settings from before wallets could be proven name no way to do so: they mean that wallets are off.
 #[tokio::test]
-async fn wallets_are_given_by_backends_alone_and_never_required() {
+async fn wallets_nobody_can_prove_are_given_by_backends_alone_and_never_required() {
     let t = TestServer::start().await;
     for attribute in [off(), required()] {
         let settings = || with(|s| s.attributes.web3_wallet = attribute.clone());

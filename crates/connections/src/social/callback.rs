@@ -10,8 +10,7 @@ use latchkey_app::door::site::At;
 use latchkey_app::door::visitor::Visitor;
 use latchkey_app::flows::sign_in::attempt::SignInContext;
 use latchkey_app::flows::sign_in::registered::take_returned as take_sign_in;
-use latchkey_app::flows::sign_up::accounts;
-use latchkey_app::flows::sign_up::step::SignUpContext;
+use latchkey_app::flows::sign_up::{self, accounts};
 use latchkey_app::flows::verify::frontend::{refused, with_dev_browser};
 use latchkey_app::people::challenges::links::digest;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer};
@@ -142,7 +141,7 @@ async fn answered(cx: &Cx, visitor: &mut Visitor, query: CallbackQuery) -> Resul
         Owner::SignUp(id) => {
             let (client, asked) = accounts::find_returned(cx, visitor, &id).await?;
             check_browser(cx, visitor, &client, asked.as_ref())?;
-            let context = SignUpContext { act: visitor.act(cx), client: visitor.client_handle() };
+            let context = sign_up::frontend::context(cx, visitor);
             let attempt = id.clone();
             let taking = cx.write(move |tx| Box::pin(accounts::take_returned(tx, context, attempt, digest)));
             let asked = taking.await?;

@@ -8,8 +8,8 @@ use latchkey_app::door::redirects::{self, Destination};
 use latchkey_app::door::visitor::Visitor;
 use latchkey_app::flows::sign_in::attempt::SignInContext;
 use latchkey_app::flows::sign_in::registered;
-use latchkey_app::flows::sign_up::accounts;
 use latchkey_app::flows::sign_up::step::{SignUpContext, write_retrying_once};
+use latchkey_app::flows::sign_up::{self, accounts};
 use latchkey_app::flows::strategies::ProofVerdict;
 use latchkey_app::people::challenges::links::digest;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer, State};
@@ -154,7 +154,7 @@ pub(super) async fn to_sign_up(
     let act = visitor.act(cx);
     let newcomer = returned.newcomer(&act);
     let Returned { asked, kept, .. } = returned;
-    let context = SignUpContext { act, client: visitor.client_handle() };
+    let context = sign_up::frontend::context(cx, visitor);
     let at = SignUpAt { id, asked, kept, context };
     let newcomer = match newcomer {
         Ok(newcomer) => newcomer,

@@ -348,9 +348,12 @@ fn read_environment(text: &str) -> Result<Environment, DbError> {
     Environment::parse(text).ok_or_else(|| DbError::Failed(format!("{text} is not an environment").into()))
 }
 
-/// Wallets were on by default once, though nobody can prove to hold one; documents from then still say so.
+/// Wallets were on by default once, when nobody could prove to hold one; documents from then still say so, and name no
+/// way to prove one.
 fn read_settings(text: &str) -> serde_json::Result<Settings> {
     let mut settings: Settings = serde_json::from_str(text)?;
-    settings.attributes.web3_wallet = Attribute::default();
+    if settings.attributes.web3_wallet.verifications.is_empty() {
+        settings.attributes.web3_wallet = Attribute::default();
+    }
     Ok(settings)
 }

@@ -19,7 +19,7 @@ pub struct Attributes {
     pub first_name: Attribute,
     /// Family names.
     pub last_name: Attribute,
-    /// Wallets. Refused until people can prove to hold one; backends give them to users all the same.
+    /// Wallets, whose holders prove them by a signature. Backends give them to users whatever this says.
     pub web3_wallet: Attribute,
     /// Passwords.
     pub password: Attribute,
@@ -102,7 +102,8 @@ pub struct Attribute {
     /// It says who signs in.
     pub used_for_first_factor: bool,
     /// How its holder proves it when signing in: `email_code` and `email_link` for e-mail addresses, `phone_code` for
-    /// phone numbers.
+    /// phone numbers; `web3_metamask_signature`, `web3_base_signature`, `web3_coinbase_wallet_signature`,
+    /// `web3_okx_wallet_signature` and `web3_solana_signature` for wallets.
     pub first_factors: Vec<Strategy>,
     /// It may be asked for after the first factor.
     pub used_for_second_factor: bool,

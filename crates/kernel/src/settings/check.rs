@@ -7,7 +7,7 @@ use latchkey_base::text;
 use latchkey_passwords::SPECIAL_CHARACTERS;
 use latchkey_web::depth::depth;
 
-use super::{Attribute, Settings, satellites, social, unbuilt};
+use super::{Attribute, Settings, satellites, social, unbuilt, wallets};
 use crate::limits::JWT_CLAIMS_DEPTH;
 use crate::origins::canonical;
 use crate::strategy::Strategy;
@@ -95,6 +95,7 @@ impl Settings {
             }
             check_uses(name, attribute, known, say);
         }
+        wallets::check(&self.attributes.web3_wallet, faults);
         for (name, attribute) in [
             ("authenticator_app", &self.attributes.authenticator_app),
             ("backup_code", &self.attributes.backup_code),
@@ -117,7 +118,7 @@ impl Settings {
             );
         }
         let attributes = &self.attributes;
-        let contacts = [&attributes.email_address, &attributes.phone_number];
+        let contacts = [&attributes.email_address, &attributes.phone_number, &attributes.web3_wallet];
         let has_provider = self.sign_in_providers().next().is_some();
         let says_who = has_provider
             || contacts.iter().any(|contact| contact.is_first_factor())
@@ -125,8 +126,8 @@ impl Settings {
         if !says_who {
             faults.add(
                 "attributes",
-                "Nobody can sign in: enable email_address, phone_number or username, with used_for_first_factor, \
-                 or a provider in social.",
+                "Nobody can sign in: enable email_address, phone_number, username or web3_wallet, with \
+                 used_for_first_factor, or a provider in social.",
             );
         }
         let proves = has_provider
@@ -135,8 +136,8 @@ impl Settings {
         if !proves {
             faults.add(
                 "attributes",
-                "Nobody can prove who they are: enable password, or give email_address or phone_number \
-                 first_factors, with used_for_first_factor, or enable a provider in social.",
+                "Nobody can prove who they are: enable password, or give email_address, phone_number or \
+                 web3_wallet first_factors, with used_for_first_factor, or enable a provider in social.",
             );
         }
         if attributes.backup_code.is_second_factor() && !attributes.has_second_factor() {
@@ -301,11 +302,13 @@ impl Known {
     fn of(attribute: &str) -> Known {
         const EMAIL: &[Strategy] = &[Strategy::EmailCode, Strategy::EmailLink];
         const PHONE: &[Strategy] = &[Strategy::PhoneCode];
+        const WALLET: &[Strategy] = &Strategy::WALLETS;
         let nothing = Known { says_who: false, first: &[], second: &[], verifications: &[] };
         match attribute {
             "email_address" => Known { says_who: true, first: EMAIL, second: &[], verifications: EMAIL },
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
+            "web3_wallet" => Known { says_who: true, first: WALLET, second: &[], verifications: WALLET },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
             "backup_code" => Known { second: &[Strategy::BackupCode], ..nothing },
             _ => nothing,

@@ -8,11 +8,11 @@ use super::check::Faults;
 use super::{Attribute, Settings};
 
 /// Attributes that nobody can use yet, so that nothing about them can be set.
-const ATTRIBUTES: [(&str, &str); 2] =
-    [("passkey", "Passkeys are not supported yet."), ("web3_wallet", "Wallets are not supported yet.")];
+const ATTRIBUTES: [(&str, &str); 1] = [("passkey", "Passkeys are not supported yet.")];
 
 /// Attributes that people change by themselves one by one, so that it can be forbidden.
-const CHANGEABLE: [&str; 5] = ["email_address", "phone_number", "username", "first_name", "last_name"];
+const CHANGEABLE: [&str; 6] =
+    ["email_address", "phone_number", "username", "first_name", "last_name", "web3_wallet"];
 /// What people get after they have signed up, never before.
 const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
@@ -102,9 +102,6 @@ mod tests {
             ("attributes.passkey.enabled", json!(true), "not supported yet"),
             ("attributes.passkey.used_for_first_factor", json!(true), "not supported yet"),
             ("attributes.passkey.verify_at_sign_up", json!(true), "not supported yet"),
-            ("attributes.web3_wallet.enabled", json!(true), "not supported yet"),
-            ("attributes.web3_wallet.used_for_second_factor", json!(true), "not supported yet"),
-            ("attributes.web3_wallet.verifications", json!(["email_code"]), "not supported yet"),
             ("attributes.password.immutable", json!(true), "no effect"),
             ("attributes.backup_code.required_at_sign_up", json!(true), "before they sign up"),
         ] {

@@ -22,6 +22,8 @@ pub struct Shown {
     /// A code, for factors that have one.
     pub code: Option<Secret>,
     pub password: Option<Secret>,
+    /// The signature of a wallet.
+    pub signature: Option<String>,
 }
 
 /// What somebody showed, as far as it can be judged outside of the transaction.
@@ -41,6 +43,8 @@ pub enum Evidence {
     Totp(Secret),
     /// A code that was sent.
     Code(Secret),
+    /// The signature of a wallet.
+    Signature(String),
 }
 
 /// Examines what was shown, before the transaction. Without a user, or for one without such a factor, nothing matches,
@@ -60,6 +64,10 @@ pub async fn examine(cx: &Cx, owner: &WorkOwner, user: Option<&User>, shown: Sho
         | Strategy::PhoneCode
         | Strategy::ResetPasswordEmailCode
         | Strategy::ResetPasswordPhoneCode => Ok(Evidence::Code(shown.code.ok_or_else(|| missing("code"))?)),
+        strategy if strategy.is_wallet() => {
+            let signature = shown.signature.filter(|signature| !signature.is_empty());
+            Ok(Evidence::Signature(signature.ok_or_else(|| missing("signature"))?))
+        }
         Strategy::Admin | Strategy::EmailLink | Strategy::Registered(_) | Strategy::Ticket => {
             Err(Error::param(Code::VerificationStrategyInvalid, "strategy"))
         }

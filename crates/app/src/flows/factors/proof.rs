@@ -9,8 +9,10 @@ use latchkey_kernel::strategy::Strategy;
 
 use super::evidence::Evidence;
 use super::rules;
+use crate::flows::strategies::attempt_wallet;
 use crate::people::challenges::model::Challenge;
 use crate::people::challenges::rules as challenges;
+use crate::people::challenges::rules::AttemptOutcome;
 use crate::people::identifications::rules as identifications;
 use crate::people::notices;
 use crate::people::users::change::save_user;
@@ -68,7 +70,13 @@ pub async fn prove(
         }
         Evidence::Code(code) => {
             let challenge = rules::sent(challenge, strategy)?;
-            try_code(tx, act, user, challenge, &code).await
+            let tried = challenges::attempt_code(&act.master, challenge.clone(), &code, act.now)?;
+            tried_once(tx, act, user, challenge, tried).await
+        }
+        Evidence::Signature(signature) => {
+            let challenge = rules::sent(challenge, strategy)?;
+            let tried = attempt_wallet(act, challenge.clone(), &signature)?;
+            tried_once(tx, act, user, challenge, tried).await
         }
     }
 }
@@ -95,9 +103,15 @@ async fn judged(
     }
 }
 
-async fn try_code(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge, code: &Secret) -> Result<Proof> {
-    let attempt = challenges::attempt_code(&act.master, challenge.clone(), code, act.now)?;
-    // One that is over tells nothing about the code, so trying it is no failure.
+/// Notes the outcome of an attempt at a challenge.
+async fn tried_once(
+    tx: &mut Tx,
+    act: &Act,
+    user: User,
+    challenge: &Challenge,
+    attempt: AttemptOutcome,
+) -> Result<Proof> {
+    // One that is over tells nothing about what was shown, so trying it is no failure.
     let is_counted = attempt.challenge.attempts > challenge.attempts;
     let (user, refusal) = match attempt.refusal {
         None => (verified(tx, act, user, &attempt.challenge).await?, None),
@@ -110,17 +124,19 @@ async fn try_code(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge, cod
     Ok(Proof { user, challenge: attempt.challenge, refusal })
 }
 
-/// Whoever read a code sent to an address or number has it: one that was only reserved is verified now.
+/// Whoever read a code sent to an address or number, or signed with a wallet, has it: one that was only reserved is
+/// verified now.
 pub async fn verified(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge) -> Result<User> {
     let Some(id) = &challenge.identification else { return Ok(user) };
-    let is_phone = user.phone_numbers.find(id).is_some();
+    let kinds = [ContactKind::Phone, ContactKind::Wallet].into_iter();
+    let kind = kinds.filter(|kind| user.contacts(*kind).find(id).is_some()).next();
     let strategy = match challenge.strategy {
         Strategy::ResetPasswordEmailCode => Strategy::EmailCode,
         Strategy::ResetPasswordPhoneCode => Strategy::PhoneCode,
         strategy => strategy,
     };
     let proof = Verification { strategy, attempts: Some(challenge.attempts), expire_at: challenge.expire_at };
-    let kind = if is_phone { ContactKind::Phone } else { ContactKind::Email };
+    let kind = kind.unwrap_or(ContactKind::Email);
     let after = identifications::verified(user.clone(), kind, id, proof, act.now);
     save_user(tx, act, &user, after).await
 }

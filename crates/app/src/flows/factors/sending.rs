@@ -5,6 +5,7 @@ use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::strategy::Strategy;
 
+use crate::flows::strategies::{WalletRequest, prepare_wallet};
 use crate::messaging::messages::model::{Asker, Recipient};
 use crate::messaging::messages::rules::Purpose;
 use crate::messaging::messages::{rules as messages, sending as outgoing};
@@ -29,6 +30,8 @@ pub struct Sending<'a> {
     pub previous: Option<&'a Challenge>,
     /// What a link leads back to.
     pub link: Option<LinkToSend<'a>>,
+    /// The origin of the page that asks.
+    pub page: &'a str,
     /// Whether anything is sent at all: nothing is, to those who must not learn that they have no account.
     pub is_delivered: bool,
 }
@@ -43,16 +46,18 @@ pub struct LinkToSend<'a> {
     pub redirect_url: String,
 }
 
-/// Sends a code or a link, and returns the challenge it answers.
+/// Sends a code or a link, and returns the challenge it answers. Wallets are sent nothing: their challenge holds the text
+/// that the page has them sign.
 pub async fn send(tx: &mut Tx, act: &Act, sending: Sending<'_>) -> Result<Challenge> {
     let strategy = sending.factor.strategy;
     let invalid = || Error::param(Code::VerificationStrategyInvalid, "strategy");
     let recipient = sending.factor.recipient.as_ref().ok_or_else(invalid)?;
-    let target = ChallengeTarget {
-        kind: recipient.kind,
-        value: &recipient.value,
-        identification: recipient.id.as_ref(),
-    };
+    let (address, identification) = (&recipient.value, recipient.id.as_ref());
+    if strategy.is_wallet() {
+        let asked = WalletRequest { strategy, address, identification, page: sending.page };
+        return prepare_wallet(act, asked);
+    }
+    let target = ChallengeTarget { kind: recipient.kind, value: address, identification };
     let to = Recipient {
         account: sending.user.map(account),
         channel: channel(recipient.kind),

@@ -109,7 +109,8 @@ async fn authority(cx: &Cx, person: &Person, current: Option<Secret>) -> Result<
     }
     match current.filter(|_| has_password) {
         Some(password) => {
-            let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password) };
+            let (strategy, password) = (Strategy::Password, Some(password));
+            let shown = Shown { strategy, code: None, password, signature: None };
             let owner = WorkOwner::user(&person.user.instance, &person.user.id);
             Ok(Some(examine(cx, &owner, Some(&person.user), shown).await?))
         }

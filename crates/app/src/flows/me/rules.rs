@@ -6,7 +6,7 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::limits::UNVERIFIED_IDENTIFICATIONS;
 use latchkey_kernel::settings::{Attribute, Settings};
 
-use crate::people::factors::rules::{first as first_factors, second as second_factors};
+use crate::people::factors::rules::{first as first_factors, has_wallet, second as second_factors};
 use crate::people::identifications::rules as identifications;
 use crate::people::identifications::rules::attribute;
 use crate::people::users::credentials::Credentials;
@@ -208,7 +208,9 @@ pub fn update_phone(
 /// Refuses to leave somebody without a way to sign in, or without what the instance requires.
 pub fn check_password_removal(user: &User, settings: &Settings) -> Result<()> {
     let without = User { password: None, ..user.clone() };
-    let has_other = !first_factors(&without, None, settings).is_empty() || !user.passkeys.is_empty();
+    let has_other = !first_factors(&without, None, settings).is_empty()
+        || has_wallet(user, settings)
+        || !user.passkeys.is_empty();
     match has_other && !settings.attributes.password.is_required_at_sign_up() {
         true => Ok(()),
         false => Err(Error::new(Code::PasswordRequired)),

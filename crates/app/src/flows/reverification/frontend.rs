@@ -190,7 +190,8 @@ async fn attempt_first(
     let outcome = match (registered(&cx, &visitor, &input.strategy), first_strategy(&input.strategy)) {
         (Some(factor), _) => attempt_registered(&cx, &visitor, id, factor, input.code, &fields).await,
         (None, Ok(strategy)) => {
-            let shown = Shown { strategy, code: input.code, password: input.password };
+            let (code, password) = (input.code, input.password);
+            let shown = Shown { strategy, code, password, signature: input.signature };
             attempt(&cx, &visitor, id, WhichFactor::First, shown).await
         }
         (None, Err(error)) => Err(error),
@@ -236,7 +237,7 @@ async fn attempt_second(
 ) -> Response {
     let outcome = match second_strategy(&input.strategy) {
         Ok(strategy) => {
-            let shown = Shown { strategy, code: input.code, password: None };
+            let shown = Shown { strategy, code: input.code, password: None, signature: None };
             attempt(&cx, &visitor, id, WhichFactor::Second, shown).await
         }
         Err(error) => Err(error),

@@ -107,6 +107,7 @@ pub async fn prepare(
         locale: None,
         previous,
         link: None,
+        page: act.url.as_ref(),
         is_delivered: true,
     };
     let challenge = send(tx, act, sending).await?;

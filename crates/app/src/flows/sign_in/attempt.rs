@@ -31,12 +31,19 @@ pub struct SignInContext {
     pub act: Act,
     /// The client that asks.
     pub client: ClientHandle,
+    /// The origin of the page that asks.
+    pub page: String,
 }
 
 impl SignInContext {
     /// The context of a request.
     pub fn new(cx: &Cx, visitor: &Visitor) -> SignInContext {
-        SignInContext { site: visitor.site.clone(), act: visitor.act(cx), client: visitor.client_handle() }
+        SignInContext {
+            site: visitor.site.clone(),
+            act: visitor.act(cx),
+            client: visitor.client_handle(),
+            page: visitor.page(),
+        }
     }
 
     /// The instance's settings.

@@ -66,7 +66,8 @@ pub async fn begin(
     let evidence = match &plan {
         Plan::Identify(Identify { identifier, named_by, way: SignInMethod::Password(password), .. }) => {
             let user = find(cx, visitor, *named_by, identifier).await?;
-            let shown = Shown { strategy: Strategy::Password, code: None, password: Some(password.clone()) };
+            let password = Some(password.clone());
+            let shown = Shown { strategy: Strategy::Password, code: None, password, signature: None };
             match user.is_some() || context.is_guarded() {
                 true => Some(examine_evenly(cx, &visitor.site, user.as_ref(), shown).await?),
                 false => None,
@@ -245,6 +246,7 @@ fn index_name(named_by: Named) -> &'static str {
     match named_by {
         Named::EmailAddress => "email_address",
         Named::PhoneNumber => "phone_number",
+        Named::Wallet => "web3_wallet",
         Named::Username | Named::Ticket | Named::Proof => "username",
     }
 }

@@ -159,7 +159,7 @@ async fn prepare(
     }
     let context = SignInContext::new(cx, visitor);
     let strategy = rules::first_strategy(&input.strategy)?;
-    let recipient = input.email_address_id.or(input.phone_number_id);
+    let recipient = input.email_address_id.or(input.phone_number_id).or(input.web3_wallet_id);
     let request = FactorRequest { strategy: Some(strategy), recipient, redirect_url: input.redirect_url };
     cx.write(move |tx| Box::pin(steps::prepare_first(tx, context, id, request))).await
 }
@@ -201,7 +201,8 @@ async fn try_first(
         return choose_password(cx, visitor, id, chosen, false).await;
     }
     rules::expects_first_factor(&sign_in, cx.now)?;
-    let shown = Shown { strategy, code: input.code, password: input.password };
+    let (code, password, signature) = (input.code, input.password, input.signature);
+    let shown = Shown { strategy, code, password, signature };
     let evidence = examine_evenly(cx, &visitor.site, user.as_ref(), shown).await?;
     let (context, tried) = (SignInContext::new(cx, visitor), id.clone());
     let work = cx.write(move |tx| Box::pin(steps::attempt_first(tx, context, tried, strategy, evidence)));
@@ -264,7 +265,7 @@ async fn attempt_second(
         let strategy = rules::second_strategy(&input.strategy)?;
         let (sign_in, user) = attempt::find(&cx, &visitor, &id).await?;
         rules::expects_second_factor(&sign_in, cx.now)?;
-        let shown = Shown { strategy, code: input.code, password: None };
+        let shown = Shown { strategy, code: input.code, password: None, signature: None };
         let evidence = examine(&cx, &cx.by_network(&visitor.site.instance), user.as_ref(), shown).await?;
         let context = SignInContext::new(&cx, &visitor);
         cx.write(move |tx| Box::pin(steps::attempt_second(tx, context, id, strategy, evidence))).await

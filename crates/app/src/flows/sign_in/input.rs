@@ -28,6 +28,7 @@ pub struct PrepareFirstFactor {
     pub strategy: String,
     pub email_address_id: Option<String>,
     pub phone_number_id: Option<String>,
+    pub web3_wallet_id: Option<String>,
     pub redirect_url: Option<String>,
 }
 
@@ -45,6 +46,7 @@ pub struct AttemptFirstFactor {
     pub code: Option<Secret>,
     pub password: Option<Secret>,
     pub ticket: Option<Secret>,
+    pub signature: Option<String>,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -1,6 +1,6 @@
 //! An attempt that is about nobody, because nobody has the identifier and answers must not tell, or because
 //! signing up can go on from it. It looks like every other; nothing that is tried is right, but for a code
-//! that proves an address to sign up with.
+//! or a signature that proves an address or a wallet to sign up with.
 
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
@@ -10,8 +10,9 @@ use super::attempt::{SignInAttempt, SignInContext};
 use super::rules;
 use crate::flows::factors::evidence::Evidence;
 use crate::flows::factors::rules as factors;
+use crate::flows::strategies::attempt_wallet;
 use crate::people::challenges::rules as challenges;
-use crate::presence::sign_ins::model::SignIn;
+use crate::presence::sign_ins::model::{ClaimedIdentity, SignIn};
 
 /// Whether a proof of the address leads to signing up.
 pub fn may_sign_up(sign_in: &SignIn, strategy: Strategy) -> bool {
@@ -41,6 +42,26 @@ pub fn try_first(
                 tried.challenge.transferable = true;
                 Error::new(Code::SignUpIfMissingTransfer)
             });
+            (tried.challenge, refusal)
+        }
+        Evidence::Signature(signature) => {
+            let begun = factors::sent(previous, strategy)?.clone();
+            let mut tried = attempt_wallet(act, begun, &signature)?;
+            let refusal = match (tried.refusal, &attempt.sign_in.claim) {
+                (Some(refusal), _) => refusal,
+                // Whoever holds the wallet may know that nobody has an account with it, and sign up.
+                (None, Some(ClaimedIdentity { user: None, may_sign_up: true, .. })) => {
+                    tried.challenge.transferable = true;
+                    Error::new(Code::SignUpIfMissingTransfer)
+                }
+                (None, Some(ClaimedIdentity { user: None, .. })) => {
+                    Error::param(Code::FormIdentifierNotFound, "identifier")
+                }
+                // There is such a user, but they may not sign in now, and nobody is to learn that.
+                (None, _) => rules::wrong_signature(),
+            };
+            tried.challenge.verified_at =
+                tried.challenge.verified_at.filter(|_| tried.challenge.transferable);
             (tried.challenge, refusal)
         }
         Evidence::BackupCode(_) | Evidence::Totp(_) => return Err(Error::new(Code::StrategyForUserInvalid)),

@@ -114,6 +114,12 @@ fn named(text: &str, settings: &Settings) -> Result<(Named, String)> {
     {
         return Ok((Named::PhoneNumber, number));
     }
+    // Before usernames: nobody is to be found by a name that is the address of somebody else's wallet.
+    if attributes.web3_wallet.is_first_factor()
+        && let Some(address) = text::wallet(text)
+    {
+        return Ok((Named::Wallet, address));
+    }
     let is_name = !text.is_empty() && text.len() <= 256 && !text.chars().any(char::is_control);
     match attributes.username.is_first_factor() && is_name {
         true => Ok((Named::Username, text.to_owned())),
@@ -146,6 +152,20 @@ mod tests {
         assert_eq!(read("ada_l"), Some((Named::Username, "ada_l".into())));
         assert_eq!(read("  "), None);
         assert_eq!(read("a\nb"), None);
+    }
+
+    #[test]
+    fn an_address_is_a_wallet_where_wallets_sign_in() {
+        let address = "0x19E7E376E7C213B7E7e7e46cc70A5dD086DAff2A";
+        assert_eq!(read(address), Some((Named::Username, address.into())));
+        let mut settings = Settings::default();
+        settings.attributes.web3_wallet.enabled = true;
+        settings.attributes.web3_wallet.used_for_first_factor = true;
+        let found = |text: &str| named(text, &settings).ok();
+        assert_eq!(found(address), Some((Named::Wallet, address.to_lowercase())));
+        let solana = "AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9";
+        assert_eq!(found(solana), Some((Named::Wallet, solana.into())));
+        assert_eq!(found("ada_l"), Some((Named::Username, "ada_l".into())));
     }
 
     #[test]

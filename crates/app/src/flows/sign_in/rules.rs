@@ -8,7 +8,7 @@ use latchkey_kernel::strategy::Strategy;
 use crate::flows::factors::rules::check_open;
 use crate::people::challenges::model::{Challenge, State};
 use crate::people::factors::rules as factors;
-use crate::people::users::model::{Contact, User};
+use crate::people::users::model::{Contact, ContactKind, User};
 use crate::presence::sessions::model::Session;
 use crate::presence::sign_ins::model::{SignIn, SignInStep};
 
@@ -22,7 +22,8 @@ pub fn first_strategy(name: &str) -> Result<Strategy> {
         Strategy::ResetPasswordEmailCode,
         Strategy::ResetPasswordPhoneCode,
     ];
-    strategy(name, &ALL)
+    let wallet = Strategy::WALLETS.into_iter().find(|wallet| wallet.name() == name);
+    wallet.map_or_else(|| strategy(name, &ALL), Ok)
 }
 
 /// A second factor, by its name.
@@ -61,7 +62,8 @@ pub fn still_proven(sign_in: &SignIn, user: &User) -> Result<()> {
         return Ok(());
     }
     let sent_to = sign_in.first_factor.as_ref().and_then(|challenge| challenge.identification.as_ref());
-    let held = |id| user.email_addresses.find(id).or_else(|| user.phone_numbers.find(id));
+    let kinds = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet];
+    let held = |id| kinds.iter().find_map(|kind| user.contacts(*kind).find(id));
     if sent_to.is_some_and(|id| !held(id).is_some_and(Contact::is_verified)) {
         return Err(Error::new(Code::SignInIdentificationOrUserDeleted));
     }
@@ -170,6 +172,7 @@ pub fn public_refusal(refusal: Error, strategy: Strategy, settings: &Settings) -
     }
     match (refusal.code(), strategy) {
         (Code::FormPasswordIncorrect | Code::UserLocked, Strategy::Password) => wrong_password(),
+        (Code::UserLocked, strategy) if strategy.is_wallet() => wrong_signature(),
         (Code::UserLocked, _) => Error::param(Code::FormCodeIncorrect, "code"),
         _ => refusal,
     }
@@ -178,6 +181,11 @@ pub fn public_refusal(refusal: Error, strategy: Strategy, settings: &Settings) -
 /// The refusal of a password that does not tell what was wrong.
 pub fn wrong_password() -> Error {
     Error::param(Code::FormPasswordOrIdentifierIncorrect, "password")
+}
+
+/// The refusal of a signature.
+pub fn wrong_signature() -> Error {
+    Error::param(Code::FormIncorrectSignature, "signature")
 }
 
 #[cfg(test)]

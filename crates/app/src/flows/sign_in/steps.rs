@@ -126,7 +126,8 @@ async fn send_factor(
     };
     let (user, locale) = (attempt.user.as_ref(), attempt.sign_in.locale.as_deref());
     let asker = asker(attempt);
-    send(tx, &context.act, Sending { factor, asker, user, locale, previous, link, is_delivered }).await
+    let page = context.page.as_str();
+    send(tx, &context.act, Sending { factor, asker, user, locale, previous, link, page, is_delivered }).await
 }
 
 /// Tries a first factor.
@@ -152,11 +153,11 @@ pub async fn try_first(
     strategy: Strategy,
     evidence: Evidence,
 ) -> Result<SignInAttempt> {
-    // A code that was sent to no address of the user's was not really sent.
+    // A code that was sent to no address of the user's was not really sent, nor is a wallet theirs that was not found.
     let challenge = attempt.sign_in.first_factor.clone().map(|sent| sent.answered_by(strategy));
     let is_fake =
         challenge.as_ref().is_some_and(|sent| sent.target.is_some() && sent.identification.is_none());
-    let is_nobody = is_fake && matches!(evidence, Evidence::Code(_));
+    let is_nobody = is_fake && matches!(evidence, Evidence::Code(_) | Evidence::Signature(_));
     let Some(user) = attempt.user.take().filter(|_| !is_nobody) else {
         return nobody::try_first(context, attempt, strategy, evidence);
     };

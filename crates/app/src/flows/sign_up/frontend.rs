@@ -47,13 +47,15 @@ pub fn routes(api: &mut Api<AppState>) {
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/prepare_verification", "prepareSignUpsVerification", prepare)
-        .summary("Send a code or link to the address or number of a sign-up")
+        .summary(
+            "Send a code or link to the address or number of a sign-up, or get the text a wallet is to sign",
+        )
         .returns::<Wrapped<'_>>()
         .errors(&[403])
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/attempt_verification", "attemptSignUpsVerification", attempt)
-        .summary("Try the code that was sent")
+        .summary("Try the code that was sent, or the signature of a wallet")
         .returns::<Wrapped<'_>>()
         .errors(&[403, 410])
         .entrance(Entrance::Attempt)
@@ -141,9 +143,9 @@ async fn attempt(
     cx: Cx,
     mut visitor: Visitor,
     Path(id): Path<SignUpId>,
-    OpenForm(form, fields): OpenForm<AttemptSignUpVerification>,
+    Form(form): Form<AttemptSignUpVerification>,
 ) -> Response {
-    let step = try_proof(&cx, &visitor, id, form, fields).await;
+    let step = try_proof(&cx, &visitor, id, form).await;
     answer(&cx, &mut visitor, step).await
 }
 
@@ -152,11 +154,14 @@ async fn try_proof(
     visitor: &Visitor,
     id: SignUpId,
     form: AttemptSignUpVerification,
-    fields: Map<String, Value>,
 ) -> Result<StepOutcome> {
     let strategy = rules::given_by_form(form.strategy.as_deref())?;
     let shown = match strategy {
-        Strategy::Registered(_) => ShownToProve::Fields(fields),
+        Strategy::Registered(_) => {
+            let signature = form.signature.filter(|signature| !signature.is_empty());
+            let missing = || Error::param(Code::FormParamMissing, "signature");
+            ShownToProve::Signature(signature.ok_or_else(missing)?)
+        }
         _ => {
             let code = form.code.filter(|code| !code.expose().is_empty());
             ShownToProve::Code(code.ok_or_else(|| Error::param(Code::FormParamMissing, "code"))?)
@@ -180,8 +185,9 @@ async fn answer(cx: &Cx, visitor: &mut Visitor, step: Result<StepOutcome>) -> Re
     }
 }
 
-fn context(cx: &Cx, visitor: &Visitor) -> SignUpContext {
-    SignUpContext { act: visitor.act(cx), client: visitor.client_handle() }
+/// What the steps of a request need.
+pub fn context(cx: &Cx, visitor: &Visitor) -> SignUpContext {
+    SignUpContext { act: visitor.act(cx), client: visitor.client_handle(), page: visitor.page() }
 }
 
 /// The attempt of the client that asks; one of another client is not there.

@@ -47,7 +47,7 @@ pub struct SignUpForm {
 #[derive(Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct PrepareVerification {
-    /// `email_code`, `email_link` or `phone_code`.
+    /// `email_code`, `email_link`, `phone_code`, or one of the signatures of wallets.
     pub strategy: Option<String>,
     /// Where a link leads in the end.
     pub redirect_url: Option<String>,
@@ -58,8 +58,10 @@ pub struct PrepareVerification {
 #[serde(default)]
 #[schemars(rename = "AttemptVerification")]
 pub struct AttemptSignUpVerification {
-    /// `email_code` or `phone_code`.
+    /// `email_code`, `phone_code`, or one of the signatures of wallets.
     pub strategy: Option<String>,
     /// The code.
     pub code: Option<Secret>,
+    /// What the wallet made of the text it was given to sign.
+    pub signature: Option<String>,
 }

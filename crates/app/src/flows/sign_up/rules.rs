@@ -10,7 +10,7 @@ use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
 
 use super::input::SignUpForm;
-use crate::flows::strategies::wallet_proof;
+use crate::flows::strategies::{WalletRequest, prepare_wallet};
 use crate::people::challenges::rules as challenges;
 use crate::people::challenges::rules::{ChallengeTarget, PreparedChallenge};
 use crate::people::identifications::rules::{attribute, checked};
@@ -179,8 +179,7 @@ pub fn given_by_form(strategy: Option<&str>) -> Result<Strategy> {
 
 fn sent(name: &str) -> Option<Strategy> {
     let all = [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode];
-    let wallet = || Strategy::try_from(name.to_owned()).ok().filter(|_| name.starts_with("web3_"));
-    all.into_iter().find(|strategy| strategy.name() == name).or_else(wallet)
+    all.into_iter().chain(Strategy::WALLETS).find(|strategy| strategy.name() == name)
 }
 
 pub fn proves(strategy: Strategy) -> ContactKind {
@@ -191,12 +190,13 @@ pub fn proves(strategy: Strategy) -> ContactKind {
     }
 }
 
-/// Asks for a proof. `redirect_url` is where a link leads in the end.
+/// Asks for a proof. `redirect_url` is where a link leads in the end, `page` the origin of the page that asks.
 pub fn prepare(
     act: &Act,
     sign_up: &mut SignUp,
     strategy: Strategy,
     redirect_url: Option<String>,
+    page: &str,
     settings: &Settings,
 ) -> Result<PreparedChallenge> {
     let kind = proves(strategy);
@@ -213,9 +213,8 @@ pub fn prepare(
     let previous = claimed.verification.as_ref();
     let prepared = match strategy {
         Strategy::Registered(_) => {
-            let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
-            let proof = wallet_proof(&act.registry, strategy).ok_or_else(unknown)?;
-            let challenge = proof.prepare(act, strategy, &claimed.value)?;
+            let asked = WalletRequest { strategy, address: &claimed.value, identification: None, page };
+            let challenge = prepare_wallet(act, asked)?;
             PreparedChallenge { challenge, secret: Secret::new(String::new()), is_sent: false }
         }
         Strategy::EmailLink => {

@@ -7,17 +7,16 @@ use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::{Body, Tx, unique_violation};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
-use serde_json::{Map, Value};
 
 use super::input::SignUpForm;
 use super::{accounts, complete, restrictions, rules, tickets, transfer};
 use crate::door::visitor::{ClientHandle, LockedClient};
-use crate::flows::strategies::wallet_proof;
+use crate::flows::strategies::attempt_wallet;
 use crate::messaging::messages::model::{Asker, Recipient};
 use crate::messaging::messages::rules::Purpose;
 use crate::messaging::messages::{rules as messages, sending as outgoing};
 use crate::people::challenges::model::Challenge;
-use crate::people::challenges::rules::{AttemptOutcome, attempt_code, attempt_proof};
+use crate::people::challenges::rules::{AttemptOutcome, attempt_code};
 use crate::people::identifications::rules::taken_problem;
 use crate::people::recipients::channel;
 use crate::people::users::store as users;
@@ -34,6 +33,8 @@ pub struct SignUpContext {
     pub act: Act,
     /// The client that asks.
     pub client: ClientHandle,
+    /// The origin of the page that asks.
+    pub page: String,
 }
 
 /// What came of a step. It is kept even where the answer is a refusal: a wrong code counts.
@@ -51,8 +52,8 @@ pub struct StepOutcome {
 pub enum ShownToProve {
     /// The code that was sent.
     Code(Secret),
-    /// What a registered proof reads from the form.
-    Fields(Map<String, Value>),
+    /// The signature of a wallet.
+    Signature(String),
 }
 
 /// What a form says, checked as far as that is possible without looking at the database.
@@ -161,11 +162,7 @@ impl SignUpContext {
         };
         let AttemptOutcome { challenge, refusal } = match shown {
             ShownToProve::Code(code) => attempt_code(&act.master, challenge, &code, act.now)?,
-            ShownToProve::Fields(fields) => {
-                let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
-                let proof = wallet_proof(&act.registry, strategy).ok_or_else(unknown)?;
-                attempt_proof(challenge, act.now, |challenge| proof.examine(challenge, &fields))
-            }
+            ShownToProve::Signature(signature) => attempt_wallet(act, challenge, &signature)?,
         };
         claimed.verification = Some(challenge);
         if refusal.is_none() {
@@ -249,7 +246,7 @@ impl SignUpContext {
         redirect_url: Option<String>,
     ) -> Result<()> {
         let act = &self.act;
-        let prepared = rules::prepare(act, sign_up, strategy, redirect_url, &act.settings)?;
+        let prepared = rules::prepare(act, sign_up, strategy, redirect_url, &self.page, &act.settings)?;
         let kind = rules::proves(strategy);
         let to = sign_up.claimed(kind).map(|claimed| claimed.value.as_str()).unwrap_or_default();
         outgoing::check_country(act, channel(kind), to)?;

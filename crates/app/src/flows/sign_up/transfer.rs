@@ -35,6 +35,7 @@ pub async fn take_over(
             client.sign_in = None;
             return Ok((client, accounts::filled(tx, act, sign_up, proof).await?));
         }
+        (strategy, _) if strategy.is_wallet() => vec![(ContactKind::Wallet, proven.target.clone())],
         (Strategy::Registered(_), Some(newcomer)) => {
             sign_up.first_name = newcomer.first_name;
             sign_up.last_name = newcomer.last_name;

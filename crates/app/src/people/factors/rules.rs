@@ -44,6 +44,13 @@ fn first_without(
             factors.extend(usable(kind, strategy, Contact::is_exclusive));
         }
     }
+    // Pages ask the wallet that somebody named for its signature, and no other one.
+    let wallets = &user.web3_wallets;
+    let named = wallets.all.iter().filter(|wallet| Some(&wallet.id) == typed);
+    factors.extend(named.flat_map(|wallet| {
+        let sent = move |strategy| sent(strategy, ContactKind::Wallet, wallet, wallets, typed);
+        signatures(wallet, settings).map(sent)
+    }));
     if has_password {
         for (kind, strategy) in resets(settings) {
             factors.extend(usable(kind, strategy, Contact::is_verified));
@@ -82,6 +89,22 @@ pub fn resets(settings: &Settings) -> impl Iterator<Item = (ContactKind, Strateg
     all.into_iter().filter(move |(kind, _)| has_passwords && attribute(*kind, settings).is_first_factor())
 }
 
+/// Whether somebody has a wallet to sign in with.
+pub fn has_wallet(user: &User, settings: &Settings) -> bool {
+    user.web3_wallets.all.iter().any(|wallet| signatures(wallet, settings).next().is_some())
+}
+
+/// The ways in which a wallet signs somebody in. One that was only said to be theirs has none.
+fn signatures(wallet: &Contact, settings: &Settings) -> impl Iterator<Item = Strategy> {
+    signatures_of(&wallet.value, settings).filter(|_| wallet.is_verified())
+}
+
+fn signatures_of(address: &str, settings: &Settings) -> impl Iterator<Item = Strategy> {
+    let attribute = attribute(ContactKind::Wallet, settings);
+    let offered = attribute.first_factors.iter().copied().filter(|strategy| offers(attribute, *strategy));
+    offered.filter(move |strategy| strategy.fits_wallet(address))
+}
+
 /// The ways to begin signing in that are shown to everybody, whether there is such a user or not: they
 /// depend on nothing but what was typed.
 pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> Vec<Factor> {
@@ -103,8 +126,16 @@ pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> V
             let kind = kind.filter(|kind| offers(attribute(*kind, settings), strategy))?;
             Some(sent(kind, strategy))
         });
+    let signatures = signatures_of(value, settings)
+        .filter(|_| kind == Some(ContactKind::Wallet))
+        .map(|strategy| sent(ContactKind::Wallet, strategy));
     let resets = resets(settings).filter(|(of, _)| Some(*of) == kind);
-    password.into_iter().chain(codes).chain(resets.map(|(kind, strategy)| sent(kind, strategy))).collect()
+    password
+        .into_iter()
+        .chain(codes)
+        .chain(signatures)
+        .chain(resets.map(|(kind, strategy)| sent(kind, strategy)))
+        .collect()
 }
 
 /// The second factors of a user. Backup codes only stand in for another one.
@@ -255,6 +286,44 @@ mod tests {
         let factor = &generic(Some(ContactKind::Phone), "+14155550142", &settings)[1];
         let recipient = factor.recipient.as_ref().unwrap();
         assert_eq!((&recipient.id, &*recipient.safe_identifier), (&None, "+14155550142"));
+    }
+
+    #[test]
+    fn a_wallet_is_proven_in_all_ways_its_chain_has_here() {
+        let mut settings = Settings::default();
+        let ways = vec![Strategy::SOLANA, Strategy::OKX, Strategy::METAMASK];
+        settings.attributes.web3_wallet = Attribute {
+            enabled: true,
+            used_for_first_factor: true,
+            first_factors: ways,
+            ..Attribute::default()
+        };
+        let address = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
+        let holder = |verification: &str| {
+            let wallet = format!(
+                r#","web3_wallets":{{"all":[{{"id":"idn_2x4y6z8A0C2E4G6I8K0M2O4Q6S9","value":"{address}",
+                {verification}"created_at":0,"updated_at":0}}]}}"#
+            );
+            user("reserved", &wallet)
+        };
+        let proven = holder(r#""verification":{"strategy":"admin"},"#);
+        let named = Some(&proven.web3_wallets.all[0].id);
+        assert_eq!(strategies(&first(&proven, named, &settings)), [Strategy::OKX, Strategy::METAMASK]);
+        assert!(has_wallet(&proven, &settings) && !has_wallet(&proven, &Settings::default()));
+        // Who is named by something else is not asked for it.
+        assert_eq!(strategies(&first(&proven, None, &settings)), [Strategy::PhoneCode]);
+        let shown = |value| strategies(&generic(Some(ContactKind::Wallet), value, &settings));
+        assert_eq!(shown(address), [Strategy::Password, Strategy::OKX, Strategy::METAMASK]);
+        let solana = "AKnL4NNf3DGWZJS6cPknBuEGnVsV4A4m5tgebLHaRSZ9";
+        assert_eq!(shown(solana), [Strategy::Password, Strategy::SOLANA]);
+        // What somebody typed in about themselves and never proved signs nobody in.
+        let unproven = holder("");
+        assert_eq!(strategies(&first(&unproven, named, &settings)), [Strategy::PhoneCode]);
+        assert!(!has_wallet(&unproven, &settings));
+        assert_eq!(
+            strategies(&generic(Some(ContactKind::Email), "ada@example.com", &settings))[1],
+            Strategy::EmailCode
+        );
     }
 
     #[test]

@@ -47,7 +47,7 @@ pub struct WalletView<'a> {
     id: &'a IdentificationId,
     object: WalletObject,
     web3_wallet: &'a str,
-    verification: Option<VerificationView>,
+    verification: Option<WalletVerificationView<'a>>,
     created_at: Time,
     updated_at: Time,
 }
@@ -85,6 +85,32 @@ pub struct PhoneVerificationView {
     expire_at: Option<Time>,
 }
 
+/// How a wallet was verified.
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "WalletVerification")]
+pub struct WalletVerificationView<'a> {
+    object: WalletVerificationObject,
+    status: CodeStatus,
+    strategy: Strategy,
+    /// What makes the text differ from every other.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nonce: Option<&'a str>,
+    /// The text that the wallet is to sign.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    message: Option<&'a str>,
+    attempts: Option<i64>,
+    expire_at: Option<Time>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+enum WalletVerificationObject {
+    #[serde(rename = "verification_admin")]
+    Admin,
+    #[serde(rename = "verification_web3")]
+    Web3,
+}
+
 #[derive(Serialize, JsonSchema)]
 #[schemars(inline)]
 enum PhoneVerificationObject {
@@ -119,6 +145,8 @@ enum VerificationObject {
     LinkedAccount,
     #[serde(rename = "verification_ticket")]
     Ticket,
+    #[serde(rename = "verification_from_oauth")]
+    FromProvider,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -164,7 +192,7 @@ pub fn wallet(contact: &Contact, now: Time) -> WalletView<'_> {
         id: &contact.id,
         object: WalletObject::It,
         web3_wallet: &contact.value,
-        verification: verification(contact, now),
+        verification: verification(contact, now).map(|shown| of_wallet(shown, contact)),
         created_at: contact.created_at,
         updated_at: contact.updated_at,
     }
@@ -205,6 +233,17 @@ impl ContactResource for PhoneNumbers {
     }
 }
 
+pub enum Wallets {}
+
+impl ContactResource for Wallets {
+    type View<'a> = WalletView<'a>;
+    const KIND: ContactKind = ContactKind::Wallet;
+
+    fn view(contact: &Contact, _: Option<Vec<String>>, now: Time) -> WalletView<'_> {
+        wallet(contact, now)
+    }
+}
+
 /// How a contact was verified, or how far that has come.
 fn verification(contact: &Contact, now: Time) -> Option<VerificationView> {
     if let Some(Verification { strategy, attempts, expire_at }) = contact.verification {
@@ -235,11 +274,25 @@ fn of_phone(verification: VerificationView) -> PhoneVerificationView {
     PhoneVerificationView { object, status, strategy, channel, attempts, expire_at }
 }
 
+fn of_wallet(shown: VerificationView, wallet: &Contact) -> WalletVerificationView<'_> {
+    let VerificationView { status, strategy, attempts, expire_at, .. } = shown;
+    let object = match strategy {
+        Strategy::Admin => WalletVerificationObject::Admin,
+        _ => WalletVerificationObject::Web3,
+    };
+    // Nothing is left to sign once it is proven.
+    let asked = wallet.challenge.as_ref().filter(|_| wallet.verification.is_none());
+    let detail = |name: &str| asked?.details.get(name)?.as_str();
+    let (nonce, message) = (detail("nonce"), detail("message"));
+    WalletVerificationView { object, status, strategy, nonce, message, attempts, expire_at }
+}
+
 fn object(strategy: Strategy) -> VerificationObject {
     match strategy {
         Strategy::Admin => VerificationObject::Admin,
         Strategy::EmailLink => VerificationObject::LinkedAccount,
         Strategy::Ticket => VerificationObject::Ticket,
+        Strategy::Registered(_) => VerificationObject::FromProvider,
         _ => VerificationObject::Otp,
     }
 }

@@ -107,6 +107,7 @@ pub enum Named {
     EmailAddress,
     PhoneNumber,
     Username,
+    Wallet,
     /// A ticket the application gave out.
     Ticket,
     /// A proof that says who it is, by a registered strategy.
@@ -119,6 +120,7 @@ impl Named {
         match self {
             Named::EmailAddress => Some(ContactKind::Email),
             Named::PhoneNumber => Some(ContactKind::Phone),
+            Named::Wallet => Some(ContactKind::Wallet),
             Named::Username | Named::Ticket | Named::Proof => None,
         }
     }

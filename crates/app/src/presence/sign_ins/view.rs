@@ -57,6 +57,8 @@ pub enum Identifier {
     EmailAddress,
     PhoneNumber,
     Username,
+    #[serde(rename = "web3_wallet")]
+    Wallet,
 }
 
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
@@ -124,6 +126,7 @@ fn identifiers(settings: &Settings) -> Vec<Identifier> {
         (&attributes.email_address, Identifier::EmailAddress),
         (&attributes.phone_number, Identifier::PhoneNumber),
         (&attributes.username, Identifier::Username),
+        (&attributes.web3_wallet, Identifier::Wallet),
     ];
     all.into_iter().filter(|(attribute, _)| attribute.is_first_factor()).map(|(_, name)| name).collect()
 }

@@ -7,9 +7,17 @@ use std::net::SocketAddr;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::{Method, Request};
+use latchkey_app::people::identifications::input::NewContactStatus;
+use latchkey_app::people::identifications::rules::contact;
+use latchkey_app::people::users::store as users;
+use latchkey_base::Id;
+use latchkey_base::kinds::UserId;
+use latchkey_base::rng::SystemRng;
+use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::RateLimits;
-use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
+use latchkey_kernel::settings::{Attribute, SealedSetting, Settings, SocialProvider};
+use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape};
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
@@ -80,6 +88,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     let email = add("/v1/email_addresses", email).await;
     let phone = json!({"user_id": user, "phone_number": format!("+49154{number:08}")});
     let phone = add("/v1/phone_numbers", phone).await;
+    let wallet = unproven_wallet(t, tenant, user, format!("0x{number:040x}")).await;
     let template = format!("template-{number}");
     add("/v1/jwt_templates", json!({"name": template, "claims": {"role": "user"}})).await;
     t.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
@@ -111,6 +120,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
         ("template_name", template),
         // A member of their organization.
         ("user_id", colleague),
+        ("web3_wallet_id", wallet),
     ];
     Somebody {
         tenant: tenant.clone(),
@@ -225,6 +235,9 @@ impl Row {
             }
             "patchUserMetadata" => json!({"unsafe_metadata": {"changed": true}}),
             "createEmailAddresses" => json!({"email_address": "added@example.com"}),
+            "postWeb3Wallets" => json!({"web3_wallet": format!("0x{:040x}", 99)}),
+            "prepareWeb3WalletVerification" => json!({"strategy": "web3_metamask_signature"}),
+            "attemptWeb3WalletVerification" => json!({"signature": "0x00"}),
             "postPhoneNumbers" => json!({"phone_number": "+4915599999999"}),
             "UpdatePhoneNumber" => json!({"reserved_for_second_factor": false}),
             "sendVerificationEmail" => json!({"strategy": "email_code"}),
@@ -303,9 +316,32 @@ pub(super) fn form_text(form: &Value) -> String {
     pairs.join("&")
 }
 
-/// A server where nobody must prove anew who they are, and people can connect accounts of two providers.
+/// A wallet that somebody said is theirs; backends only make proven ones.
+async fn unproven_wallet(t: &TestServer, tenant: &Tenant, user: &str, address: String) -> String {
+    let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
+    let wallet = contact(address, NewContactStatus::Unverified, t.clock.now(), &SystemRng);
+    let id = wallet.id.to_string();
+    let added = t.db().write(move |tx| {
+        Box::pin(async move {
+            let before = users::lock(tx, &instance, &user).await?.unwrap();
+            let mut after = before.clone();
+            after.web3_wallets.all.push(wallet);
+            users::save(tx, &before, &after).await
+        })
+    });
+    added.await.unwrap();
+    id
+}
+
+/// A server where nobody must prove anew who they are, and people may have wallets and connect accounts of two providers.
 pub(super) async fn trusting() -> TestServer {
     let mut settings = Settings::default();
+    settings.attributes.web3_wallet = Attribute {
+        enabled: true,
+        verifications: vec![Strategy::METAMASK],
+        verify_at_sign_up: true,
+        ..Attribute::default()
+    };
     settings.session.reverification = false;
     let t = TestServer::start_with(RateLimits::Off, settings.clone()).await;
     let enabled = SocialProvider { enabled: true, ..SocialProvider::default() };
@@ -353,6 +389,7 @@ const LATER: [(&str, u16, &str, &str); 22] = [
         "the first factor is not proven; sign_ins/second_factors.rs",
     ),
     ("attemptSignUpsVerification", 400, "verification_missing", "no code was sent; sign_ups/proofs.rs"),
+    ("attemptWeb3WalletVerification", 400, "verification_not_sent", "no text was asked for; wallets/own.rs"),
     ("createBackupCodes", 400, "backup_codes_not_available", "there is no second factor; me/totp.rs"),
     ("deleteTOTP", 404, "resource_not_found", "there is no authenticator app; me/totp.rs"),
     ("getOauthCallback", 400, "oauth_callback_invalid", "a visit to a provider; social.rs"),

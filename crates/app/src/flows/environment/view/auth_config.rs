@@ -130,7 +130,8 @@ fn requirements(attributes: &Attributes) -> Vec<Vec<&'static str>> {
 
 fn first_factors(settings: &Settings) -> Vec<String> {
     let attributes = &settings.attributes;
-    let mut factors: Vec<Strategy> = [&attributes.email_address, &attributes.phone_number]
+    let contacts = [&attributes.email_address, &attributes.phone_number, &attributes.web3_wallet];
+    let mut factors: Vec<Strategy> = contacts
         .into_iter()
         .filter(|contact| contact.is_first_factor())
         .flat_map(|contact| contact.first_factors.iter().copied())

@@ -223,7 +223,7 @@ fn attributes(attributes: &Attributes) -> AttributesView<'_> {
         email_address: attribute(&attributes.email_address),
         phone_number: phone_number(&attributes.phone_number),
         username: attribute(&attributes.username),
-        web3_wallet: web3_wallet(),
+        web3_wallet: attribute(&attributes.web3_wallet),
         first_name: attribute(&attributes.first_name),
         last_name: attribute(&attributes.last_name),
         password: attribute(&attributes.password),
@@ -246,11 +246,6 @@ const OFF: AttributeView<'_> = AttributeView {
     immutable: false,
     channels: None,
 };
-
-/// Backends may give users wallets, but nobody can prove to hold one: pages must not offer it.
-fn web3_wallet() -> AttributeView<'static> {
-    OFF
-}
 
 /// Codes travel as text messages; there is no other way.
 fn phone_number(number: &Attribute) -> AttributeView<'_> {

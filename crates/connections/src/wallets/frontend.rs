@@ -1,0 +1,83 @@
+//! Routes and handlers of the Frontend API: the wallets of the current user.
+
+use axum::response::Response;
+use latchkey_app::door::person::Person;
+use latchkey_app::door::reply::Envelope;
+use latchkey_app::flows::me::contacts;
+use latchkey_app::people::identifications::rules::ContactChanges;
+use latchkey_app::people::identifications::view::{WalletView, Wallets};
+use latchkey_app::people::users::model::ContactKind::Wallet;
+use latchkey_base::kinds::IdentificationId;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::wire::DeletedView;
+use latchkey_kernel::{AppState, limits};
+use latchkey_web::api::Api;
+use latchkey_web::form::Form;
+use latchkey_web::input::Path;
+
+use super::input::{AttemptWallet, CreateWallet, PrepareWallet};
+use super::steps;
+
+type Wrapped<'a> = Envelope<'a, WalletView<'a>>;
+
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Web3 Wallets");
+    api.get("/v1/me/web3_wallets", "getWeb3Wallets", contacts::list::<Wallets>)
+        .summary("List the wallets of the current user")
+        .returns::<Vec<WalletView<'_>>>()
+        .only_reads();
+    api.post("/v1/me/web3_wallets", "postWeb3Wallets", create)
+        .summary("Add a wallet to the current user")
+        .returns::<Wrapped<'_>>()
+        .errors(&[403]);
+    api.get("/v1/me/web3_wallets/{web3_wallet_id}", "readWeb3Wallet", contacts::get::<Wallets>)
+        .summary("Get a wallet of the current user")
+        .returns::<Wrapped<'_>>()
+        .only_reads();
+    api.delete("/v1/me/web3_wallets/{web3_wallet_id}", "deleteWeb3Wallet", contacts::delete::<Wallets>)
+        .summary("Delete a wallet of the current user")
+        .returns::<Envelope<'_, DeletedView>>()
+        .errors(&[403]);
+    api.post(
+        "/v1/me/web3_wallets/{web3_wallet_id}/prepare_verification",
+        "prepareWeb3WalletVerification",
+        prepare,
+    )
+    .summary("Get the text that a wallet is to sign")
+    .returns::<Wrapped<'_>>()
+    .limited(limits::SENDINGS);
+    api.post(
+        "/v1/me/web3_wallets/{web3_wallet_id}/attempt_verification",
+        "attemptWeb3WalletVerification",
+        attempt,
+    )
+    .summary("Check the signature of a wallet")
+    .returns::<Wrapped<'_>>()
+    .limited(limits::GUESSES);
+}
+
+async fn create(cx: Cx, person: Person, Form(input): Form<CreateWallet>) -> Response {
+    let changes = ContactChanges::default();
+    let outcome = contacts::add(&cx, &person, Wallet, input.web3_wallet, changes).await;
+    contacts::show::<Wallets>(&cx, &person, outcome.map(|wallet| (wallet, None))).await
+}
+
+async fn prepare(
+    cx: Cx,
+    person: Person,
+    Path(id): Path<IdentificationId>,
+    Form(input): Form<PrepareWallet>,
+) -> Response {
+    let outcome = steps::prepare(&cx, &person, id, &input.strategy).await;
+    contacts::show::<Wallets>(&cx, &person, outcome.map(|wallet| (wallet, None))).await
+}
+
+async fn attempt(
+    cx: Cx,
+    person: Person,
+    Path(id): Path<IdentificationId>,
+    Form(input): Form<AttemptWallet>,
+) -> Response {
+    let outcome = steps::attempt(&cx, &person, id, input.signature).await;
+    contacts::show::<Wallets>(&cx, &person, outcome.map(|wallet| (wallet, None))).await
+}

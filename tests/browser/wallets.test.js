@@ -1,0 +1,139 @@
+// Wallets in a browser: an extension is injected as extensions are, and signs with a real key.
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+
+import { getBytes, Wallet } from 'ethers';
+
+import { browserTest } from './support/browser.js';
+import { isSignedOut, sees } from './support/components.js';
+import { newInstance } from './support/server.js';
+import { serveApplication } from './support/site.js';
+
+const METAMASK = 'web3_metamask_signature';
+
+let instance;
+let site;
+before(async () => {
+  instance = await newInstance(
+    'attributes.web3_wallet.enabled=true',
+    'attributes.web3_wallet.used_for_first_factor=true',
+    `attributes.web3_wallet.first_factors=["${METAMASK}"]`,
+    `attributes.web3_wallet.verifications=["${METAMASK}"]`,
+    'attributes.web3_wallet.verify_at_sign_up=true',
+    'attributes.email_address.required_at_sign_up=false',
+    'attributes.password.required_at_sign_up=false',
+  );
+  site = await serveApplication(instance.clerkProps);
+});
+after(() => site?.close());
+
+/** Installs an extension that holds the keys of wallets; the last one is the account that is chosen in it. */
+async function install(context) {
+  const extension = { wallets: [], texts: [] };
+  await context.exposeFunction('askExtension', (method, params) => {
+    const wallet = extension.wallets.at(-1);
+    if (method === 'eth_requestAccounts') return [wallet.address];
+    assert.equal(method, 'personal_sign');
+    assert.equal(params[1].toLowerCase(), wallet.address.toLowerCase());
+    const bytes = getBytes(params[0]);
+    extension.texts.push(new TextDecoder().decode(bytes));
+    return wallet.signMessage(bytes);
+  });
+  await context.addInitScript(() => {
+    const provider = { request: ({ method, params }) => window.askExtension(method, params) };
+    const info = { uuid: 'e6b1e1f0-0000-4000-8000-000000000001', name: 'MetaMask', icon: 'data:,', rdns: 'io.metamask' };
+    const announce = () =>
+      window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }));
+    window.addEventListener('eip6963:requestProvider', announce);
+    window.ethereum = provider;
+    announce();
+  });
+  return extension;
+}
+
+const signInBy = (page) => page.getByRole('button', { name: /metamask/i }).click();
+const isIn = (page) => page.getByRole('heading', { name: 'Signed in', exact: true }).waitFor();
+const shortened = (address) => `${address.slice(0, 6)}...${address.slice(-4)}`;
+
+async function signOut(page) {
+  await page.goto(site.url);
+  await page.getByRole('button', { name: /open user/i }).click();
+  await page.getByRole('menuitem', { name: /sign out/i }).click();
+  await isSignedOut(page);
+}
+
+async function holderOf(address) {
+  const { data } = await instance.clerk.users.getUserList({ web3Wallet: [address] });
+  assert.equal(data.length, 1);
+  return data[0];
+}
+
+browserTest('an unknown wallet signs up, signs out and signs in again', async (visit) => {
+  const { page, context } = visit;
+  const extension = await install(context);
+  const wallet = Wallet.createRandom();
+  extension.wallets.push(wallet);
+
+  await page.goto(`${site.url}/sign-in`);
+  await page.getByRole('button', { name: /metamask/i }).waitFor();
+  await visit.picture('sign-in with a wallet');
+  await signInBy(page);
+  await isIn(page);
+  const user = await page.getByTestId('user').textContent();
+  const holder = await holderOf(wallet.address);
+  assert.equal(holder.id, user);
+  assert.equal(holder.web3Wallets[0].web3Wallet, wallet.address.toLowerCase());
+  assert.equal(holder.web3Wallets[0].verification.strategy, METAMASK);
+  assert.equal(holder.primaryWeb3WalletId, holder.web3Wallets[0].id);
+  // The text names the page, as extensions compare it, and the account as they write it.
+  const { host } = new URL(site.url);
+  assert.ok(extension.texts[0].startsWith(`${host} wants you to sign in with your Ethereum account:\n${wallet.address}\n`));
+
+  await signOut(page);
+  await page.goto(`${site.url}/sign-in`);
+  await signInBy(page);
+  await isIn(page);
+  assert.equal(await page.getByTestId('user').textContent(), user);
+  assert.equal(extension.texts.length, 2);
+  assert.notEqual(extension.texts[0], extension.texts[1]);
+});
+
+browserTest('a signature by another account is refused', async ({ page, context }) => {
+  const extension = await install(context);
+  const wallet = Wallet.createRandom();
+  const thief = Wallet.createRandom();
+  await instance.clerk.users.createUser({ web3Wallet: [wallet.address] });
+  extension.wallets.push({ address: wallet.address, signMessage: (bytes) => thief.signMessage(bytes) });
+  await page.goto(`${site.url}/sign-in`);
+  await signInBy(page);
+  await sees(page, /does not prove|signature/i);
+  await page.goto(site.url);
+  await isSignedOut(page);
+});
+
+browserTest('a wallet is added and removed in the profile', async (visit) => {
+  const { page, context } = visit;
+  const extension = await install(context);
+  const wallet = Wallet.createRandom();
+  const user = await instance.clerk.users.createUser({ username: `holder_${Date.now()}`, skipPasswordRequirement: true });
+  const { token } = await instance.clerk.signInTokens.createSignInToken({ userId: user.id, expiresInSeconds: 600 });
+  await page.goto(`${site.url}/sign-in?__clerk_ticket=${token}`);
+  await isIn(page);
+  extension.wallets.push(wallet);
+
+  await page.goto(`${site.url}/profile`);
+  await page.getByRole('button', { name: /connect wallet/i }).click();
+  await page.getByRole('menuitem', { name: /metamask/i }).click();
+  const item = page.locator('.cl-profileSectionItem__web3Wallets').filter({ hasText: shortened(wallet.address.toLowerCase()) });
+  await item.waitFor();
+  await item.getByText('Primary').waitFor();
+  await visit.picture('profile with a wallet');
+  assert.equal((await holderOf(wallet.address)).id, user.id);
+
+  await item.getByRole('button').click();
+  await page.getByRole('menuitem', { name: /remove wallet/i }).click();
+  await page.getByRole('button', { name: 'Remove', exact: true }).click();
+  await item.waitFor({ state: 'detached' });
+  const { web3Wallets } = await instance.clerk.users.getUser(user.id);
+  assert.deepEqual(web3Wallets, []);
+});
