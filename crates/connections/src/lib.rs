@@ -3,7 +3,20 @@
 //! A crate above `latchkey-app`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
 //! below knows it.
 
+use std::sync::Arc;
+
+use latchkey_app::flows::strategies::Registered;
 use latchkey_kernel::group::Group;
 
+pub mod passkeys;
+
 /// What it adds to the server.
-pub const GROUP: Group = Group { ..Group::named("connections") };
+pub const GROUP: Group = Group {
+    backend: |api| passkeys::backend::routes(api),
+    frontend: |api| {
+        passkeys::frontend::routes(api);
+        passkeys::well_known::routes(api);
+    },
+    register: |registry| registry.add(Registered(Arc::new(passkeys::factor::PasskeyFactor))),
+    ..Group::named("connections")
+};

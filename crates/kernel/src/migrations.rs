@@ -127,4 +127,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0021_passkeys",
+        common: include_str!("../../../migrations/0021_passkeys.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -31,6 +31,11 @@ pub trait FirstFactor: Send + Sync {
     /// Judges what somebody shows. Runs before the transaction, so it may ask others.
     fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>>;
 
+    /// Whether it proves two factors at once at an instance with these settings, so that no second one is asked for.
+    fn proves_both(&self, _: &Settings) -> bool {
+        false
+    }
+
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
     /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
     /// keeps them out.

@@ -40,7 +40,8 @@ async fn rich(t: &TestServer, name: &str) -> Value {
         }))
         .await;
     t.edit_document(id(&user), |document| {
-        document["passkeys"] = json!([{"id": NOTHING, "name": "key", "last_used_at": 1}]);
+        document["passkeys"] = json!([{"id": NOTHING, "name": "key", "last_used_at": 1, "rp_id": "localhost",
+            "verification": {"strategy": "passkey"}, "created_at": 1, "updated_at": 1}]);
         document["external_accounts"] = json!([{
             "id": "eac_000000000000000000000000000", "identification": "idn_000000000000000000000000001",
             "provider": "oauth_google", "provider_user_id": "42", "approved_scopes": "email", "email_address": "a@b.de",

@@ -38,6 +38,7 @@ mod organization_domains;
 mod organization_invitations;
 mod organizations;
 mod paging;
+mod passkeys;
 mod phone_numbers;
 mod pictures;
 mod portal_links;

@@ -58,6 +58,7 @@ impl Settings {
     pub fn problems(&self) -> Vec<SettingsFault> {
         let mut faults = Faults(Vec::new());
         self.check_attributes(&mut faults);
+        self.check_passkeys(&mut faults);
         self.check_ways_in(&mut faults);
         self.check_lengths(&mut faults);
         self.check_times(&mut faults);
@@ -69,6 +70,7 @@ impl Settings {
         self.messages.check(&mut faults);
         self.events.check(&mut faults);
         self.organizations.check(&mut faults);
+        self.native_settings.check(&mut faults);
         faults.0
     }
 
@@ -103,6 +105,20 @@ impl Settings {
                     format!("attributes.{name}.required"),
                     "Nobody has one before they sign up: set sign_in.second_factor_required instead.",
                 );
+            }
+        }
+    }
+
+    /// People get passkeys after they have signed up.
+    fn check_passkeys(&self, faults: &mut Faults) {
+        let passkey = &self.attributes.passkey;
+        for (field, is_set) in [
+            ("required", passkey.required),
+            ("required_at_sign_up", passkey.required_at_sign_up),
+            ("verify_at_sign_up", passkey.verify_at_sign_up),
+        ] {
+            if is_set {
+                faults.add(format!("attributes.passkey.{field}"), "Nobody has one before they sign up.");
             }
         }
     }
@@ -296,11 +312,13 @@ impl Known {
     fn of(attribute: &str) -> Known {
         const EMAIL: &[Strategy] = &[Strategy::EmailCode, Strategy::EmailLink];
         const PHONE: &[Strategy] = &[Strategy::PhoneCode];
+        const PASSKEY: &[Strategy] = &[Strategy::PASSKEY];
         let nothing = Known { says_who: false, first: &[], second: &[], verifications: &[] };
         match attribute {
             "email_address" => Known { says_who: true, first: EMAIL, second: &[], verifications: EMAIL },
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
+            "passkey" => Known { says_who: true, first: PASSKEY, second: &[], verifications: PASSKEY },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
             "backup_code" => Known { second: &[Strategy::BackupCode], ..nothing },
             _ => nothing,

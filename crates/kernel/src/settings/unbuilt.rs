@@ -8,8 +8,7 @@ use super::check::Faults;
 use super::{Attribute, Settings};
 
 /// Attributes that nobody can use yet, so that nothing about them can be set.
-const ATTRIBUTES: [(&str, &str); 2] =
-    [("passkey", "Passkeys are not supported yet."), ("web3_wallet", "Wallets are not supported yet.")];
+const ATTRIBUTES: [(&str, &str); 1] = [("web3_wallet", "Wallets are not supported yet.")];
 
 /// Attributes that people change by themselves one by one, so that it can be forbidden.
 const CHANGEABLE: [&str; 5] = ["email_address", "phone_number", "username", "first_name", "last_name"];
@@ -18,7 +17,7 @@ const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
 /// Parts of names that browsers are shown for what Latchkey does not have. Each stands for everything below it, and for
 /// the names that begin with it and `_`.
-const MISSING: [(&str, &str); 27] = [
+const MISSING: [(&str, &str); 25] = [
     ("allow_extended_special_characters", "usernames with more than letters, digits, _ and -"),
     ("allow_numeric_usernames", "usernames of digits alone"),
     ("api_keys_settings", "API keys"),
@@ -36,10 +35,8 @@ const MISSING: [(&str, &str); 27] = [
     ("fraud_settings", "attestation of devices"),
     ("google_one_tap_client_id", "social connections"),
     ("maintenance_mode", "a maintenance mode"),
-    ("native_settings", "settings for native apps, which it always serves"),
     ("oauth_consent_url", "OAuth applications"),
     ("partitioned_cookies", "partitioned cookies"),
-    ("passkey_settings", "passkeys"),
     ("preferred_channels", "other ways to phones than text messages"),
     ("protect_config", "rules against abuse"),
     ("saml", "enterprise connections"),
@@ -101,9 +98,8 @@ mod tests {
     #[test]
     fn what_would_have_no_effect_is_refused_and_says_so() {
         for (path, value, word) in [
-            ("attributes.passkey.enabled", json!(true), "not supported yet"),
-            ("attributes.passkey.used_for_first_factor", json!(true), "not supported yet"),
-            ("attributes.passkey.verify_at_sign_up", json!(true), "not supported yet"),
+            ("attributes.passkey.verify_at_sign_up", json!(true), "before they sign up"),
+            ("attributes.passkey.immutable", json!(true), "no effect"),
             ("attributes.web3_wallet.enabled", json!(true), "not supported yet"),
             ("attributes.web3_wallet.used_for_second_factor", json!(true), "not supported yet"),
             ("attributes.web3_wallet.verifications", json!(["email_code"]), "not supported yet"),

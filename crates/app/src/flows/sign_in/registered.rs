@@ -89,7 +89,10 @@ pub async fn judge(
             rules::check_free(&present, Some(&user.id), context.settings())?;
             let user = factor.redeem(tx, act, user, &proof).await?;
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
-            attempt.sign_in.first_factor = Some(proven_challenge(examined.as_ref(), strategy, act.now));
+            let proves_both = factor.proves_both(context.settings());
+            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
+            let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
+            attempt.sign_in.first_factor = Some(Challenge { proves_both, expire_at, ..proven });
             finish::after_first(tx, &context, attempt, user, strategy, None).await?
         }
         ProofVerdict::Nobody(newcomer) => {

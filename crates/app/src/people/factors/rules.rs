@@ -44,11 +44,21 @@ fn first_without(
             factors.extend(usable(kind, strategy, Contact::is_exclusive));
         }
     }
+    if offers(&settings.attributes.passkey, Strategy::PASSKEY) && !user.passkeys.is_empty() {
+        factors.push(Factor { strategy: Strategy::PASSKEY, recipient: None });
+    }
     if has_password {
         for (kind, strategy) in resets(settings) {
             factors.extend(usable(kind, strategy, Contact::is_verified));
         }
     }
+    factors
+}
+
+/// The factors that can be used where passkeys belong to this domain: browsers offer those of others nowhere else.
+pub fn usable_at(mut factors: Vec<Factor>, user: &User, relying_party: Option<&str>) -> Vec<Factor> {
+    let has_passkey = user.passkeys.iter().any(|passkey| Some(passkey.rp_id.as_str()) == relying_party);
+    factors.retain(|factor| factor.strategy != Strategy::PASSKEY || has_passkey);
     factors
 }
 

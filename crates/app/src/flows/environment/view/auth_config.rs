@@ -110,7 +110,9 @@ fn usage(attribute: &Attribute) -> Usage {
 
 /// What says who signs in.
 fn identifiers(attributes: &Attributes) -> impl Iterator<Item = (&'static str, &Attribute)> {
-    attributes.all().into_iter().filter(|(_, attribute)| attribute.is_first_factor())
+    // Nobody types a passkey.
+    let typed = attributes.all().into_iter().filter(|(name, _)| *name != "passkey");
+    typed.filter(|(_, attribute)| attribute.is_first_factor())
 }
 
 /// Everybody needs one of each list; the last one names what is left to choose.
@@ -130,6 +132,10 @@ fn first_factors(settings: &Settings) -> Vec<String> {
         .collect();
     if attributes.password.enabled {
         factors.push(Strategy::Password);
+    }
+    let passkey = &attributes.passkey;
+    if passkey.is_first_factor() {
+        factors.extend(&passkey.first_factors);
     }
     factors.extend(resets(settings).map(|(_, reset)| reset));
     factors.push(Strategy::Ticket);
