@@ -9,6 +9,7 @@ use latchkey_app::flows::strategies::Registered;
 use latchkey_kernel::group::Group;
 
 pub mod passkeys;
+pub mod trusted_devices;
 
 /// What it adds to the server.
 pub const GROUP: Group = Group {
@@ -16,7 +17,11 @@ pub const GROUP: Group = Group {
     frontend: |api| {
         passkeys::frontend::routes(api);
         passkeys::well_known::routes(api);
+        trusted_devices::frontend::routes(api);
     },
-    register: |registry| registry.add(Registered(Arc::new(passkeys::factor::PasskeyFactor))),
+    register: |registry| {
+        registry.add(Registered(Arc::new(passkeys::factor::PasskeyFactor)));
+        registry.add(Registered(Arc::new(trusted_devices::factor::TrustedDeviceFactor)));
+    },
     ..Group::named("connections")
 };

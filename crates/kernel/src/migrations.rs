@@ -133,4 +133,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0022_trusted_devices",
+        common: include_str!("../../../migrations/0022_trusted_devices.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -34,6 +34,9 @@ impl Strategy {
     /// A passkey: the only registered one that also proves anew who somebody signed in is.
     pub const PASSKEY: Strategy = Strategy::Registered(Name::known("passkey"));
 
+    /// A key that a device keeps for a native app.
+    pub const TRUSTED_DEVICE: Strategy = Strategy::Registered(Name::known("trusted_device"));
+
     /// Those the server has by itself.
     const OWN: [Strategy; 10] = [
         Strategy::Admin,

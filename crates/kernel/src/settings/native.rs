@@ -44,6 +44,16 @@ impl AndroidApp {
 }
 
 impl NativeSettings {
+    /// Whether an app is one of the application's, by the name its platform gives it.
+    pub fn has_app(&self, platform: &str, identifier: &str) -> bool {
+        let bundle = |id: &String| id.split_once('.').is_some_and(|(_, bundle)| bundle == identifier);
+        match platform {
+            "ios" => self.apple_app_ids.iter().any(bundle),
+            "android" => self.android_apps.iter().any(|app| app.package_name == identifier),
+            _ => false,
+        }
+    }
+
     pub(super) fn check(&self, faults: &mut Faults) {
         for (path, is_on) in [
             (

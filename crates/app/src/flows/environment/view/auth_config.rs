@@ -63,7 +63,7 @@ struct NativeSettingsView {
 
 pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
     let settings = source.settings;
-    let attributes = &settings.attributes;
+    let (attributes, native) = (&settings.attributes, &settings.native_settings);
     let is_development = source.environment == Environment::Development;
     AuthConfigView {
         object: AuthConfigObject::It,
@@ -93,9 +93,11 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
         native_settings: NativeSettingsView {
             object: NativeSettingsObject::It,
             api_enabled: true,
-            trusted_device_sign_in_enabled: false,
-            trusted_device_enrollment_prompt_after_sign_in_enabled: false,
-            trusted_device_enrollment_prompt_after_sign_up_enabled: false,
+            trusted_device_sign_in_enabled: native.trusted_device_sign_in_enabled,
+            trusted_device_enrollment_prompt_after_sign_in_enabled: native
+                .trusted_device_enrollment_prompt_after_sign_in_enabled,
+            trusted_device_enrollment_prompt_after_sign_up_enabled: native
+                .trusted_device_enrollment_prompt_after_sign_up_enabled,
         },
     }
 }
