@@ -62,6 +62,7 @@ mod stores;
 mod table;
 mod templates;
 mod testing_tokens;
+mod trusted_devices;
 mod unbuilt;
 mod updates;
 mod users;

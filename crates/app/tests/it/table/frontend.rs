@@ -83,7 +83,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     let template = format!("template-{number}");
     add("/v1/jwt_templates", json!({"name": template, "claims": {"role": "user"}})).await;
     t.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
-    let (passkey, _, _) = t.add_what_no_operation_adds(tenant, user, number).await;
+    let (passkey, _, device) = t.add_what_no_operation_adds(tenant, user, number).await;
     let presence = t.signed_in(tenant, user).await;
     let mut browser = t.browser_at(tenant);
     browser.origin = None;
@@ -109,6 +109,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
         ("sign_up_id", sign_up),
         // A name rather than an id, and as unknown to others.
         ("template_name", template),
+        ("trusted_device_id", device),
         // A member of their organization.
         ("user_id", colleague),
     ];
@@ -227,6 +228,14 @@ impl Row {
             "createEmailAddresses" => json!({"email_address": "added@example.com"}),
             "postPhoneNumbers" => json!({"phone_number": "+4915599999999"}),
             "attemptPasskeyVerification" => json!({"strategy": "passkey", "public_key_credential": "{}"}),
+            "prepareTrustedDevice" => device_form(),
+            "attemptTrustedDevice" => {
+                let mut form = device_form();
+                form["client_data"] = json!(r#"{"challenge_id":"tdc_000000000000000000000000000"}"#);
+                form["signature"] = json!("AAAA");
+                form
+            }
+            "validateTrustedDevice" => json!({"trusted_device_id": somebody.id("trusted_device_id")}),
             "patchPasskey" => json!({"name": "Changed"}),
             "UpdatePhoneNumber" => json!({"reserved_for_second_factor": false}),
             "sendVerificationEmail" => json!({"strategy": "email_code"}),
@@ -292,6 +301,14 @@ impl Row {
     }
 }
 
+/// What an app says of its device. The key is that of RFC 7515, appendix A.3.
+fn device_form() -> Value {
+    json!({
+        "platform": "ios", "app_identifier": "com.example.app", "algorithm": "ES256",
+        "public_key_jwk": r#"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
+    })
+}
+
 pub(super) fn form_text(form: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut pairs = Vec::new();
@@ -308,12 +325,14 @@ pub(super) async fn trusting() -> TestServer {
     settings.session.reverification = false;
     settings.attributes.passkey.enabled = true;
     settings.passkey_settings.rp_id = RelyingPartyId::AuthHost;
+    settings.native_settings.trusted_device_sign_in_enabled = true;
+    settings.native_settings.apple_app_ids = vec!["A1B2C3D4E5.com.example.app".into()];
     TestServer::start_with(RateLimits::Off, settings).await
 }
 
 /// Operations that refuse somebody who is only signed in, because something comes before them: status and code, which
 /// show that nothing else was wrong; what comes before, and where they are tested after it. May only shrink.
-const LATER: [(&str, u16, &str, &str); 22] = [
+const LATER: [(&str, u16, &str, &str); 23] = [
     ("acceptTicket", 422, "form_param_missing", "a link with a ticket; sign_ins/tickets.rs"),
     (
         "attemptOrganizationDomainOwnershipVerification",
@@ -352,6 +371,12 @@ const LATER: [(&str, u16, &str, &str); 22] = [
         "the first factor is not proven; sign_ins/second_factors.rs",
     ),
     ("attemptSignUpsVerification", 400, "verification_missing", "no code was sent; sign_ups/proofs.rs"),
+    (
+        "attemptTrustedDevice",
+        400,
+        "trusted_device_challenge_not_found",
+        "no challenge was asked for; trusted_devices.rs",
+    ),
     ("createBackupCodes", 400, "backup_codes_not_available", "there is no second factor; me/totp.rs"),
     ("deleteTOTP", 404, "resource_not_found", "there is no authenticator app; me/totp.rs"),
     ("joinWaitlist", 403, "waitlist_not_accepting_entries", "the instance has no waitlist; waitlist.rs"),
