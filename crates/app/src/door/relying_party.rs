@@ -60,7 +60,11 @@ mod tests {
 
     use super::*;
 
-    fn party(environment: Environment, rp_id: RelyingPartyId, headers: &[(&'static str, &'static str)]) -> String {
+    fn party(
+        environment: Environment,
+        rp_id: RelyingPartyId,
+        headers: &[(&'static str, &'static str)],
+    ) -> String {
         let mut settings = Settings::default();
         settings.passkey_settings.rp_id = rp_id;
         let pair = |(name, value): &(&'static str, &'static str)| {
@@ -94,7 +98,8 @@ mod tests {
                 headers.insert(ORIGIN, value);
             }
             let settings = Settings::default();
-            let party = relying_party(Environment::Development, &settings, "a.test", "http://a.test", &headers);
+            let party =
+                relying_party(Environment::Development, &settings, "a.test", "http://a.test", &headers);
             assert_eq!(party, "a.test", "{odd}");
         }
     }

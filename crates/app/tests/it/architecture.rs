@@ -340,7 +340,7 @@ fn is_completed(text: &str, at: usize) -> bool {
 #[test]
 fn every_code_of_the_catalogue_is_used() {
     let mut text = String::new();
-    for name in ["letters", "kernel", "app", "web", "db", "server"] {
+    for name in ["letters", "kernel", "app", "connections", "web", "db", "server"] {
         for (_, source) in sources(name) {
             text.push_str(&code(&source));
         }

@@ -1,7 +1,7 @@
 //! Passkeys: how people get them, sign in with them and lose them; and what nobody gets in with.
 
-pub(crate) mod authenticator;
 mod attacks;
+pub(crate) mod authenticator;
 mod registration;
 mod sign_ins;
 mod well_known;
@@ -44,7 +44,8 @@ impl Me<'_> {
 
     pub(crate) async fn finish_passkey(&mut self, id: &str, credential: &Value) -> Answer {
         let path = format!("/v1/me/passkeys/{id}/attempt_verification");
-        self.post(&path, json!({"strategy": "passkey", "public_key_credential": credential.to_string()})).await
+        self.post(&path, json!({"strategy": "passkey", "public_key_credential": credential.to_string()}))
+            .await
     }
 
     /// Registers a passkey that an authenticator makes.

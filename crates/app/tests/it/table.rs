@@ -189,8 +189,11 @@ fn the_backend_writes_for_nobody_without_a_key() {
 /// day an operation is added.
 #[test]
 fn no_operation_is_named_anywhere_but_in_its_row() {
-    let texts: String =
-        ["app", "kernel", "server", "web"].into_iter().flat_map(sources).map(|(_, text)| text).collect();
+    let texts: String = ["app", "connections", "kernel", "server", "web"]
+        .into_iter()
+        .flat_map(sources)
+        .map(|(_, text)| text)
+        .collect();
     let mut named = BTreeMap::<String, usize>::new();
     for row in backend() {
         *named.entry(row.id.to_owned()).or_default() += 1;

@@ -108,7 +108,10 @@ async fn a_device_is_enrolled_listed_used_and_revoked() {
     let (mut me, phone) = (me(&t).await, Phone::new());
     let events = t.events().await.len();
     let challenge = me.prepare_device(&phone).await;
-    assert_eq!((&challenge["object"], &challenge["algorithm"]), (&json!("trusted_device_challenge"), &json!("ES256")));
+    assert_eq!(
+        (&challenge["object"], &challenge["algorithm"]),
+        (&json!("trusted_device_challenge"), &json!("ES256"))
+    );
     assert_eq!(challenge.get("trusted_device_id"), None);
     let device = me.attempt_device(phone.signed(&challenge)).await.ok()["response"].take();
     assert_eq!((&device["status"], &device["platform"]), (&json!("active"), &json!("ios")));
@@ -137,7 +140,11 @@ async fn a_device_is_enrolled_listed_used_and_revoked() {
     assert_eq!(me.post(path, valid).await.ok()["response"]["valid"], false);
     me.delete(&format!("/v1/me/trusted_devices/{id}")).await.is_error(404, "resource_not_found");
     let fields = json!({"strategy": "trusted_device", "trusted_device_id": id});
-    begin(&mut t.browser(), fields).await.is_problem(422, "trusted_device_not_registered", "trusted_device_id");
+    begin(&mut t.browser(), fields).await.is_problem(
+        422,
+        "trusted_device_not_registered",
+        "trusted_device_id",
+    );
     assert_eq!(t.count_rows("trusted_devices").await, 0);
 }
 
@@ -151,7 +158,8 @@ async fn a_device_that_the_application_revokes_lets_nobody_in() {
     let (attempt, challenge) = begun(&mut browser, &id).await;
     t.delete(&format!("/v1/users/{}/trusted_devices/{id}", me.user)).await.ok();
     let signature = phone.sign(challenge["client_data"].as_str().unwrap());
-    let answer = step(&mut browser, &attempt, "attempt_first_factor", proof(&id, &challenge, &signature)).await;
+    let answer =
+        step(&mut browser, &attempt, "attempt_first_factor", proof(&id, &challenge, &signature)).await;
     answer.is_problem(422, "trusted_device_not_registered", "trusted_device_id");
     // Its key may be enrolled anew.
     me.enroll(&phone).await;

@@ -70,8 +70,9 @@ impl FirstFactor for PasskeyFactor {
 
 async fn begin(cx: &Cx, asked: ProofRequest<'_>) -> Result<Challenge> {
     if asked.identifier.is_some_and(|identifier| !identifier.is_empty()) {
-        return Err(Error::param(Code::FormParamValueInvalid, "identifier")
-            .saying("A passkey says itself whose it is: begin without an identifier, or name the strategy later."));
+        return Err(Error::param(Code::FormParamValueInvalid, "identifier").saying(
+            "A passkey says itself whose it is: begin without an identifier, or name the strategy later.",
+        ));
     }
     let site = &asked.visitor.site;
     // Where answers must not tell who has an account, they do not tell which passkeys it has either: whoever has one for

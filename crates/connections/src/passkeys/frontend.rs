@@ -170,8 +170,8 @@ async fn remove(cx: &Cx, person: &Person, id: &str) -> Result<DeletedView> {
 async fn give_up(cx: &Cx, person: &Person, id: IdentificationId) -> Result<()> {
     let not_found = || Error::new(Code::PasskeyNotRegistered);
     let found = find_registration(cx, person, &id).await?.ok_or_else(not_found)?;
-    let work =
-        cx.write(move |tx| Box::pin(async move { store::delete_registration(tx, &found.instance, &id).await }));
+    let work = cx
+        .write(move |tx| Box::pin(async move { store::delete_registration(tx, &found.instance, &id).await }));
     match work.await? {
         true => Ok(()),
         false => Err(not_found()),
@@ -202,9 +202,8 @@ async fn finish(cx: &Cx, person: &Person, id: &str, input: AttemptPasskey) -> Re
     };
     rules::check_enabled(&site.settings)?;
     check_open(&registration, cx.now)?;
-    let judged = examine(&registration, &answer, |origin| {
-        origins::is_expected(site, &registration.rp_id, origin)
-    });
+    let judged =
+        examine(&registration, &answer, |origin| origins::is_expected(site, &registration.rp_id, origin));
     let (act, target) = (person.visitor.act(cx), target(person));
     let work = cx.write(move |tx| Box::pin(settle(tx, act, target, registration, judged)));
     // A failed attempt counts, so its refusal comes out of the transaction as an outcome.

@@ -21,7 +21,8 @@ pub fn is_expected(site: &Site, rp_id: &str, origin: &str) -> bool {
         return false;
     }
     let is_below = hosts::is_within(hosts::name(hosts::authority(origin)), rp_id);
-    let is_related = || is_related_by_settings(&site.settings) && related(site).iter().any(|one| one == origin);
+    let is_related =
+        || is_related_by_settings(&site.settings) && related(site).iter().any(|one| one == origin);
     match site.is_development() {
         true => is_below || is_related(),
         false => gate::is_own(site, origin) && (is_below || is_related_by_settings(&site.settings)),

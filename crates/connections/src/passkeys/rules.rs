@@ -1,7 +1,7 @@
 //! Decisions about passkeys. Pure: values in, values or refusals out.
 
-use latchkey_app::people::users::model::{Passkey, User, Verification};
 use latchkey_app::people::factors::rules::first as first_factors;
+use latchkey_app::people::users::model::{Passkey, User, Verification};
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::device::Device;
@@ -48,7 +48,8 @@ pub fn account_name(user: &User) -> &str {
 /// How authenticators call the owner.
 pub fn display_name(user: &User) -> String {
     let names = [user.first_name.as_deref(), user.last_name.as_deref()];
-    let full: Vec<&str> = names.into_iter().flatten().map(str::trim).filter(|name| !name.is_empty()).collect();
+    let full: Vec<&str> =
+        names.into_iter().flatten().map(str::trim).filter(|name| !name.is_empty()).collect();
     match full.is_empty() {
         true => account_name(user).to_owned(),
         false => full.join(" "),
@@ -103,9 +104,8 @@ fn check_name(name: &str) -> Result<()> {
 
 /// Refuses to take the last way to sign in away from somebody.
 pub fn check_removal(before: &User, after: &User, settings: &Settings) -> Result<()> {
-    let has_way = |user: &User| {
-        !first_factors(user, None, settings).is_empty() || !user.external_accounts.is_empty()
-    };
+    let has_way =
+        |user: &User| !first_factors(user, None, settings).is_empty() || !user.external_accounts.is_empty();
     match has_way(before) && !has_way(after) {
         true => Err(Error::new(Code::IdentificationDeletionFailed)
             .saying("This passkey is the only way to sign in to the account.")),
@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn passkeys_are_called_by_where_they_were_made() {
-        let mac = "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0 Safari/537.36";
+        let mac =
+            "Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/537.36 Chrome/140.0 Safari/537.36";
         assert_eq!(default_name(mac), "Chrome on Macintosh");
         assert_eq!(default_name(""), "Passkey");
     }

@@ -45,12 +45,7 @@ pub async fn save(tx: &mut Tx, passkey: &StoredPasskey) -> Result<()> {
 }
 
 /// Deletes the passkey that a user has by this identification.
-pub async fn delete(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    user: &UserId,
-    id: &IdentificationId,
-) -> Result<()> {
+pub async fn delete(tx: &mut Tx, instance: &InstanceId, user: &UserId, id: &IdentificationId) -> Result<()> {
     let sql = "DELETE FROM passkeys WHERE instance_id = $1 AND user_id = $2 AND id = $3";
     tx.run(&[sql], &[instance.into(), user.into(), id.into()]).await?;
     Ok(())
@@ -110,11 +105,7 @@ pub async fn save_registration(tx: &mut Tx, registration: &PasskeyRegistration) 
 }
 
 /// Deletes a registration. Says whether there was one.
-pub async fn delete_registration(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    id: &IdentificationId,
-) -> Result<bool> {
+pub async fn delete_registration(tx: &mut Tx, instance: &InstanceId, id: &IdentificationId) -> Result<bool> {
     REGISTRATIONS.delete(tx, &[instance.into(), id.into()]).await
 }
 

@@ -62,7 +62,10 @@ struct AssetTarget<'a> {
 
 fn asset_link(app: &AndroidApp) -> AssetLink<'_> {
     AssetLink {
-        relation: ["delegate_permission/common.handle_all_urls", "delegate_permission/common.get_login_creds"],
+        relation: [
+            "delegate_permission/common.handle_all_urls",
+            "delegate_permission/common.get_login_creds",
+        ],
         target: AssetTarget {
             namespace: "android_app",
             package_name: &app.package_name,

@@ -20,7 +20,10 @@ const NAME_CHARS: usize = 255;
 pub fn check_enabled(settings: &Settings) -> Result<()> {
     match settings.native_settings.trusted_device_sign_in_enabled {
         true => Ok(()),
-        false => Err(Error::new(Code::FeatureNotEnabled).saying("Signing in with trusted devices is switched off.")),
+        false => {
+            Err(Error::new(Code::FeatureNotEnabled)
+                .saying("Signing in with trusted devices is switched off."))
+        }
     }
 }
 

@@ -6,8 +6,8 @@ use latchkey_db::{DbError, Row, Table, Tx};
 
 use super::model::{DeviceClaim, EnrollmentChallenge, TrustedDeviceKey};
 
-static KEYS: Table = Table::new("trusted_devices", &["instance_id", "id"])
-    .fixed(&["user_id", "public_key", "created_at"]);
+static KEYS: Table =
+    Table::new("trusted_devices", &["instance_id", "id"]).fixed(&["user_id", "public_key", "created_at"]);
 
 static CHALLENGES: Table = Table::new("trusted_device_challenges", &["instance_id", "id"]).fixed(&[
     "user_id",

@@ -103,7 +103,8 @@ impl NativeSettings {
 fn fingerprint(text: &str) -> Option<[u8; 32]> {
     let parts: Vec<&str> = text.split(':').collect();
     let byte = |part: &&str| {
-        let is_hex = part.len() == 2 && part.bytes().all(|c| c.is_ascii_digit() || (b'A'..=b'F').contains(&c));
+        let is_hex =
+            part.len() == 2 && part.bytes().all(|c| c.is_ascii_digit() || (b'A'..=b'F').contains(&c));
         is_hex.then(|| u8::from_str_radix(part, 16).ok()).flatten()
     };
     let bytes: Option<Vec<u8>> = parts.iter().map(byte).collect();
@@ -137,7 +138,8 @@ mod tests {
         }
         let good = ["AB"; 32].join(":");
         assert_eq!(fingerprint(&good), Some([0xAB; 32]));
-        for bad in [good.to_lowercase(), ["AB"; 31].join(":"), good.replace(':', ""), good.replacen("AB", "+1", 1)]
+        for bad in
+            [good.to_lowercase(), ["AB"; 31].join(":"), good.replace(':', ""), good.replacen("AB", "+1", 1)]
         {
             assert_eq!(fingerprint(&bad), None, "{bad}");
         }

@@ -17,9 +17,10 @@ const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
 /// Parts of names that browsers are shown for what Latchkey does not have. Each stands for everything below it, and for
 /// the names that begin with it and `_`.
-const MISSING: [(&str, &str); 25] = [
+const MISSING: [(&str, &str); 26] = [
     ("allow_extended_special_characters", "usernames with more than letters, digits, _ and -"),
     ("allow_numeric_usernames", "usernames of digits alone"),
+    ("api_enabled", "a switch to keep native apps out"),
     ("api_keys_settings", "API keys"),
     ("billing", "billing"),
     ("captcha", "captchas"),

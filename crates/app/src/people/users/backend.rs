@@ -123,7 +123,8 @@ async fn count(cx: Cx, key: SecretKey, Query(filters): Query<UserFilters>) -> An
 }
 
 async fn get(cx: Cx, FoundUser { key, user }: FoundUser) -> Answer {
-    let context = ViewContext { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url, relying_party: None };
+    let context =
+        ViewContext { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url, relying_party: None };
     cx.reply(&view::user(&user, context))
 }
 

@@ -81,7 +81,8 @@ async fn the_device_must_be_touched_and_unlocked_and_sign_for_the_domain() {
     device.rp_id = Some("evil.example".to_owned());
     refused(&t, &mut device, "passkey_authentication_failure").await;
     let (id, options) = me.begin_passkey().await;
-    let answer = Authenticator { rp_id: Some("evil.example".into()), ..Authenticator::new() }.create(&options);
+    let answer =
+        Authenticator { rp_id: Some("evil.example".into()), ..Authenticator::new() }.create(&options);
     me.finish_passkey(&id, &answer).await.is_error(400, "passkey_registration_failure");
 }
 
@@ -89,7 +90,8 @@ async fn the_device_must_be_touched_and_unlocked_and_sign_for_the_domain() {
 async fn a_key_proves_nothing_under_the_name_of_another() {
     let t = server().await;
     let (_, device) = owner(&t).await;
-    let mut thief = Authenticator { id: device.id.clone(), handle: device.handle.clone(), ..Authenticator::new() };
+    let mut thief =
+        Authenticator { id: device.id.clone(), handle: device.handle.clone(), ..Authenticator::new() };
     thief.counter = 1000;
     refused(&t, &mut thief, "passkey_authentication_failure").await;
     let mut unknown = Authenticator { handle: device.handle, ..Authenticator::new() };
@@ -185,7 +187,8 @@ async fn a_passkey_is_no_proof_of_somebody_else() {
     other.register(&mut Authenticator::new()).await;
     let mut browser = t.browser();
     let id = identified(&mut browser, "other@example.com").await;
-    let prepared = shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
+    let prepared =
+        shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
     let credential = device.get(&options(&prepared["first_factor_verification"]));
     attempt(&mut browser, &id, &credential).await.is_error(400, "passkey_authentication_failure");
     assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"], json!([]));
@@ -229,7 +232,10 @@ async fn of_many_registrations_at_once_one_is_kept() {
     let statuses = join_all(tries).await;
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
     assert!(statuses.iter().all(|status| *status < 500), "{statuses:?}");
-    assert_eq!((t.count_rows("passkeys").await, me.shown().await["passkeys"].as_array().unwrap().len()), (1, 1));
+    assert_eq!(
+        (t.count_rows("passkeys").await, me.shown().await["passkeys"].as_array().unwrap().len()),
+        (1, 1)
+    );
 }
 
 /// What is no answer of an authenticator, in all shapes.

@@ -25,9 +25,11 @@ async fn a_passkey_is_registered_and_its_owner_and_the_application_are_told() {
     assert_eq!(options["rp"]["id"], "localhost");
     assert_eq!((&options["user"]["name"], &options["timeout"]), (&json!(ADDRESS), &json!(300_000)));
     assert_eq!((&options["attestation"], &options["excludeCredentials"]), (&json!("none"), &json!([])));
-    let selection = json!({"residentKey": "required", "requireResidentKey": true, "userVerification": "required"});
+    let selection =
+        json!({"residentKey": "required", "requireResidentKey": true, "userVerification": "required"});
     assert_eq!(options["authenticatorSelection"], selection);
-    let algorithms: Vec<_> = options["pubKeyCredParams"].as_array().unwrap().iter().map(|it| &it["alg"]).collect();
+    let algorithms: Vec<_> =
+        options["pubKeyCredParams"].as_array().unwrap().iter().map(|it| &it["alg"]).collect();
     assert!(algorithms.contains(&&json!(-7)) && algorithms.contains(&&json!(-257)));
     assert_eq!(me.shown().await["passkeys"], json!([]));
 
@@ -41,7 +43,10 @@ async fn a_passkey_is_registered_and_its_owner_and_the_application_are_told() {
     assert!(listed[0]["created_at"].as_i64().is_some() && listed[0]["updated_at"].as_i64().is_some());
     let backend = t.shown(&me.user).await["passkeys"].take();
     assert_eq!((&backend[0]["id"], &backend[0]["last_used_at"]), (&json!(id), &listed[0]["created_at"]));
-    assert_eq!((backend[0]["verification"]["status"].as_str(), backend[0].get("created_at")), (Some("verified"), None));
+    assert_eq!(
+        (backend[0]["verification"]["status"].as_str(), backend[0].get("created_at")),
+        (Some("verified"), None)
+    );
     assert_eq!(me.events_after(events).await, ["email.created", "user.updated"]);
     assert!(messages(&t.inbox().await)[0].starts_with("A passkey was added"));
     me.finish_passkey(&id, &answer).await.is_error(400, "verification_already_verified");
@@ -58,7 +63,11 @@ async fn a_passkey_is_renamed_without_and_deleted_with_a_recent_proof() {
     let renamed = me.patch(&path, json!({"name": " Work laptop "})).await.ok();
     assert_eq!(renamed["response"]["name"], "Work laptop");
     assert_eq!(me.get(&path).await.ok()["response"]["name"], "Work laptop");
-    me.patch(&path, json!({"name": "x".repeat(256)})).await.is_problem(422, "form_param_max_length_exceeded", "name");
+    me.patch(&path, json!({"name": "x".repeat(256)})).await.is_problem(
+        422,
+        "form_param_max_length_exceeded",
+        "name",
+    );
     me.patch(&path, json!({})).await.ok();
     assert_eq!(me.events_after(events).await, ["user.updated"]);
     me.delete(&path).await.is_error(403, "session_reverification_required");
@@ -198,14 +207,19 @@ async fn passkeys_are_off_until_an_instance_switches_them_on() {
     let mut me = me(&t).await;
     me.post("/v1/me/passkeys", json!({})).await.is_error(403, "feature_not_enabled");
     let fields = json!({"strategy": "passkey"});
-    t.browser().post("/v1/client/sign_ins", fields).await.is_problem(422, "form_param_value_invalid", "strategy");
+    t.browser().post("/v1/client/sign_ins", fields).await.is_problem(
+        422,
+        "form_param_value_invalid",
+        "strategy",
+    );
     let environment = t.browser().get("/v1/environment").await.ok();
     assert_eq!(environment["user_settings"]["attributes"]["passkey"]["enabled"], false);
     let t = server_with(|settings| settings.passkey_settings.allow_autofill = false).await;
     let environment = t.browser().get("/v1/environment").await.ok();
     let passkey = &environment["user_settings"]["attributes"]["passkey"];
     assert_eq!((&passkey["enabled"], &passkey["first_factors"]), (&json!(true), &json!(["passkey"])));
-    let expected = json!({"allow_autofill": false, "show_sign_in_button": true, "satisfies_second_factor": true});
+    let expected =
+        json!({"allow_autofill": false, "show_sign_in_button": true, "satisfies_second_factor": true});
     assert_eq!(environment["user_settings"]["passkey_settings"], expected);
     let factors = environment["auth_config"]["first_factors"].as_array().unwrap();
     assert!(factors.contains(&json!("passkey")));
@@ -219,7 +233,8 @@ async fn nobody_signs_up_with_a_passkey() {
     let mut browser = t.browser();
     let sign_up = browser.post("/v1/client/sign_ups", json!({"email_address": "new@example.com"})).await.ok();
     let path = format!("/v1/client/sign_ups/{}", sign_up["response"]["id"].as_str().unwrap());
-    let prepared = browser.post(&format!("{path}/prepare_verification"), json!({"strategy": "passkey"})).await;
+    let prepared =
+        browser.post(&format!("{path}/prepare_verification"), json!({"strategy": "passkey"})).await;
     prepared.is_error(400, "verification_strategy_invalid");
 }
 

@@ -29,7 +29,10 @@ async fn a_passkey_says_itself_who_signs_in() {
     let verification = &response["first_factor_verification"];
     assert_eq!((&verification["status"], &verification["strategy"]), (&json!("verified"), &json!("passkey")));
     let session = &done["client"]["sessions"][0];
-    assert_eq!((&session["user"]["id"], &session["factor_verification_age"]), (&json!(me.user), &json!([0, 0])));
+    assert_eq!(
+        (&session["user"]["id"], &session["factor_verification_age"]),
+        (&json!(me.user), &json!([0, 0]))
+    );
     assert_eq!(done["client"]["last_authentication_strategy"], "passkey");
     assert!(me.shown().await["passkeys"][0]["last_used_at"].as_i64().is_some());
 }
@@ -40,14 +43,13 @@ async fn whoever_said_who_they_are_is_offered_their_own_passkeys() {
     let (me, mut device) = owner(&t).await;
     let mut browser = t.browser();
     let sign_in = shown(begin(&mut browser, json!({"identifier": ADDRESS})).await);
-    assert_eq!(strategies(&sign_in["supported_first_factors"]), [
-        "password",
-        "email_code",
-        "passkey",
-        "reset_password_email_code"
-    ]);
+    assert_eq!(
+        strategies(&sign_in["supported_first_factors"]),
+        ["password", "email_code", "passkey", "reset_password_email_code"]
+    );
     let id = sign_in["id"].as_str().unwrap();
-    let prepared = shown(step(&mut browser, id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
+    let prepared =
+        shown(step(&mut browser, id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
     let options = options(&prepared["first_factor_verification"]);
     assert_eq!(options["allowCredentials"].as_array().unwrap().len(), 1);
     assert_eq!(options["allowCredentials"][0]["type"], "public-key");
@@ -68,10 +70,14 @@ async fn passkeys_of_other_pages_and_people_are_not_offered() {
     let mut browser = t.browser();
     let id = identified(&mut browser, "other@example.com").await;
     let prepare = json!({"strategy": "passkey"});
-    step(&mut browser, &id, "prepare_first_factor", prepare.clone()).await.is_error(400, "no_passkeys_found_for_user");
+    step(&mut browser, &id, "prepare_first_factor", prepare.clone())
+        .await
+        .is_error(400, "no_passkeys_found_for_user");
     let mut named = prepare.clone();
     named["passkey_id"] = json!(passkey);
-    step(&mut browser, &id, "prepare_first_factor", named.clone()).await.is_error(404, "passkey_not_registered");
+    step(&mut browser, &id, "prepare_first_factor", named.clone())
+        .await
+        .is_error(404, "passkey_not_registered");
     let id = identified(&mut browser, ADDRESS).await;
     step(&mut browser, &id, "prepare_first_factor", named.clone()).await.ok();
     named["passkey_id"] = json!(pending);
@@ -124,12 +130,11 @@ async fn a_passkey_proves_anew_who_is_signed_in() {
         let path = format!("/v1/client/sessions/{}/verify", me.session);
         let started = me.post(&path, json!({"level": "multi_factor"})).await.ok();
         assert!(strategies(&started["response"]["supported_first_factors"]).contains(&"passkey"));
-        let prepared = me.post(&format!("{path}/prepare_first_factor"), json!({"strategy": "passkey"})).await.ok();
+        let prepared =
+            me.post(&format!("{path}/prepare_first_factor"), json!({"strategy": "passkey"})).await.ok();
         let asked = options(&prepared["response"]["first_factor_verification"]);
         assert_eq!(asked["allowCredentials"].as_array().unwrap().len(), 1);
-        let fields = |credential: Value| {
-            json!({"strategy": "passkey", "public_key_credential": credential.to_string()})
-        };
+        let fields = |credential: Value| json!({"strategy": "passkey", "public_key_credential": credential.to_string()});
         let attempt = format!("{path}/attempt_first_factor");
         let stranger = Authenticator::new().get(&asked);
         me.post(&attempt, fields(stranger)).await.is_error(404, "passkey_not_registered");
@@ -204,7 +209,8 @@ async fn where_nobody_learns_who_has_an_account_they_do_not_learn_who_has_a_pass
     assert_eq!(seen[..2], seen[2..]);
     let mut browser = t.browser();
     let id = identified(&mut browser, ADDRESS).await;
-    let prepared = shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
+    let prepared =
+        shown(step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
     let credential = device.get(&options(&prepared["first_factor_verification"]));
     let done = attempt(&mut browser, &id, &credential).await.ok();
     assert_eq!(done["client"]["sessions"][0]["user"]["id"], json!(me.user));
