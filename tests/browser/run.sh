@@ -5,8 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")"
 
-# Email links are off by default.
-"$LATCHKEY_BIN" settings set --instance "$LATCHKEY_INSTANCE_ID" \
+# Email links and passkeys are off by default.
+"$LATCHKEY_BIN" settings set --instance "$LATCHKEY_INSTANCE_ID" attributes.passkey.enabled=true \
   'attributes.email_address.first_factors=["email_code","email_link"]'
 
 # The SDKs would report to their makers.

@@ -11,6 +11,7 @@ pub mod gate;
 pub mod person;
 pub mod redirects;
 pub mod refusals;
+pub mod relying_party;
 pub mod reply;
 pub mod site;
 pub mod visitor;

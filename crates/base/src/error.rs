@@ -328,7 +328,24 @@ catalogue! {
     OauthMissingRefreshToken = 422 "oauth_missing_refresh_token" "The access token has expired, and the provider gave no refresh token. The user has to connect the account again.";
     OauthNonAuthenticatableProvider = 400 "oauth_non_authenticatable_provider" "This provider connects accounts, and signs nobody in.";
     OauthTokenProviderNotEnabled = 404 "oauth_token_provider_not_enabled" "This provider is not enabled for the instance.";
+    NoPasskeysFoundForUser = 400 "no_passkeys_found_for_user" "This account has no passkey that can be used here.";
+    PasskeyAuthenticationFailure = 400 "passkey_authentication_failure" "The passkey does not prove who you are.";
+    PasskeyIdentificationNotVerified = 422 "passkey_identification_not_verified" "This passkey was not completely registered.";
+    PasskeyInvalidPublicKeyCredential = 422 "passkey_invalid_public_key_credential" "This is not a public key credential as browsers make them.";
+    PasskeyInvalidVerification = 400 "passkey_invalid_verification" "The passkey answers another challenge than the one under way.";
+    PasskeyQuotaExceeded = 403 "passkey_quota_exceeded" "An account has at most 10 passkeys. Remove one first.";
+    PasskeyRegistrationFailure = 400 "passkey_registration_failure" "The passkey could not be registered.";
     PasskeyNotRegistered = 404 "passkey_not_registered" "This user has no such passkey.";
+    TrustedDeviceAlreadyEnrolled = 409 "trusted_device_already_enrolled" "This device is enrolled for the account already.";
+    TrustedDeviceAppIdentifierNotConfigured = 400 "trusted_device_app_identifier_not_configured" "This app is not one of the application's. Add it to the setting native_settings.";
+    TrustedDeviceBindingMismatch = 422 "trusted_device_binding_mismatch" "This is not what the challenge was made for.";
+    TrustedDeviceChallengeExpired = 400 "trusted_device_challenge_expired" "The challenge has expired. Please ask for a new one.";
+    TrustedDeviceChallengeNotFound = 400 "trusted_device_challenge_not_found" "There is no such challenge, or it was used already.";
+    TrustedDeviceCredentialQuotaExceeded = 400 "trusted_device_credential_quota_exceeded" "An account has at most 10 trusted devices. Remove one first.";
+    TrustedDeviceInvalidClientData = 422 "trusted_device_invalid_client_data" "This is not the text of the challenge.";
+    TrustedDeviceInvalidPublicKey = 422 "trusted_device_invalid_public_key" "This is not a public P-256 key in its canonical form.";
+    TrustedDeviceNotRegistered = 422 "trusted_device_not_registered" "This device is not trusted, or no longer.";
+    TrustedDeviceSignatureVerificationFailed = 400 "trusted_device_signature_verification_failed" "The signature is not one of the device over the challenge.";
     VerificationAlreadyVerified = 400 "verification_already_verified" "This verification was already accepted.";
     VerificationCodeTooManyRequests = 429 "verification_code_too_many_requests" "A code was sent a moment ago.";
 

@@ -90,6 +90,8 @@ kinds! {
     TemplateKind TemplateId = "tmpl";
     /// A device a user enrolled.
     TrustedDeviceKind TrustedDeviceId = "tdv";
+    /// What a device signs to be trusted.
+    TrustedDeviceChallengeKind TrustedDeviceChallengeId = "tdc";
     /// A user.
     UserKind UserId = "user";
     /// A one-time code that was sent.

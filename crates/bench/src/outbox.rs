@@ -88,7 +88,10 @@ impl Outbox {
         let user = self.user(&settings)?;
         let mut events = Vec::new();
         if with_event {
-            let shown = view::user(&user, ViewContext { now, settings: &settings, api_url: API_URL });
+            let shown = view::user(
+                &user,
+                ViewContext { now, settings: &settings, api_url: API_URL, relying_party: None },
+            );
             let origin = Origin::server(&self.instance, now, &SystemRng);
             events.push(outbox::event(origin, Event::UserCreated, user.id.as_str(), &shown)?);
         }

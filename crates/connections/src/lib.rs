@@ -3,12 +3,14 @@
 //! A crate above `latchkey-app`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
 //! below knows it.
 
+pub mod passkeys;
 pub mod social;
+pub mod trusted_devices;
 pub mod wallets;
 
 use std::sync::Arc;
 
-use latchkey_app::flows::strategies::RegisteredWalletProof;
+use latchkey_app::flows::strategies::{Registered, RegisteredWalletProof};
 use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
 use latchkey_kernel::registry::Registry;
@@ -17,20 +19,25 @@ use latchkey_web::api::Api;
 use wallets::proof::SignatureProof;
 
 /// What it adds to the server.
-pub const GROUP: Group = Group {
-    backend: social::backend,
-    frontend,
-    register,
-    pages: social::mock::pages::routes,
-    ..Group::named("connections")
-};
+pub const GROUP: Group =
+    Group { backend, frontend, register, pages: social::mock::pages::routes, ..Group::named("connections") };
+
+fn backend(api: &mut Api<AppState>) {
+    social::backend(api);
+    passkeys::backend::routes(api);
+}
 
 fn frontend(api: &mut Api<AppState>) {
     social::frontend(api);
+    passkeys::frontend::routes(api);
+    passkeys::well_known::routes(api);
+    trusted_devices::frontend::routes(api);
     wallets::frontend::routes(api);
 }
 
 fn register(registry: &mut Registry) {
     social::register(registry);
+    registry.add(Registered(Arc::new(passkeys::factor::PasskeyFactor)));
+    registry.add(Registered(Arc::new(trusted_devices::factor::TrustedDeviceFactor)));
     registry.add(RegisteredWalletProof(Arc::new(SignatureProof)));
 }

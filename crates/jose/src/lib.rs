@@ -12,6 +12,7 @@
 pub mod custom;
 pub mod digest;
 pub mod error;
+pub mod es256;
 pub mod foreign;
 pub mod jwk;
 pub mod jwt;

@@ -63,6 +63,12 @@ pub const SIGN_IN_TOKEN_SECONDS: i64 = 30 * 24 * 3600;
 pub const RENEWAL_MS: i64 = 24 * 3600 * 1000;
 /// How long a testing token is good for, as published.
 pub const TESTING_TOKEN_SECONDS: i64 = 3600;
+/// Passkeys of a user, as published.
+pub const PASSKEYS_PER_USER: usize = 10;
+/// How long the challenge for a passkey or a trusted device is good: as long as browsers wait for a passkey.
+pub const DEVICE_CHALLENGE_MS: i64 = 5 * 60 * 1000;
+/// Trusted devices of a user that were not revoked; a person has few, and all are read with the user.
+pub const TRUSTED_DEVICES_PER_USER: usize = 10;
 /// How long attempts to sign in or up stay open, as published.
 pub const ATTEMPT_MS: i64 = 24 * 3600 * 1000;
 /// How long a backend may take to fetch what a handshake left for it.

@@ -128,6 +128,18 @@ pub const ALL: &[Migration] = &[
         postgres: "",
     },
     Migration {
+        name: "0021_passkeys",
+        common: include_str!("../../../migrations/0021_passkeys.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0022_trusted_devices",
+        common: include_str!("../../../migrations/0022_trusted_devices.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
         name: "0023_external_accounts",
         common: include_str!("../../../migrations/0023_external_accounts.sql"),
         sqlite: "",

@@ -13,7 +13,9 @@ mod environments;
 mod events;
 pub mod explain;
 pub mod messages;
+mod native;
 mod organizations;
+mod passkeys;
 mod passwords;
 mod restrictions;
 mod satellites;
@@ -34,7 +36,9 @@ pub use development::DevelopmentSettings;
 pub use display::Display;
 pub use events::EventSettings;
 pub use messages::{EmailTransport, MessageSettings, SmsTransport, SmtpTls};
+pub use native::{AndroidApp, NativeSettings};
 pub use organizations::{EnrollmentMode, OrganizationSettings};
+pub use passkeys::{PasskeySettings, RelyingPartyId};
 pub use passwords::{PasswordSettings, UsernameSettings};
 pub use restrictions::Restrictions;
 pub use satellites::Satellite;
@@ -54,6 +58,10 @@ pub struct Settings {
     pub social: SocialSettings,
     /// What a password must be like.
     pub password: PasswordSettings,
+    /// How passkeys are offered, and what they prove. They are switched on with `attributes.passkey.enabled`.
+    pub passkey_settings: PasskeySettings,
+    /// Which native apps belong to the application, and what they offer.
+    pub native_settings: NativeSettings,
     /// Lengths of usernames.
     pub username: UsernameSettings,
     /// How people sign up.

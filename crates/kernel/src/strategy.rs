@@ -48,6 +48,8 @@ impl Strategy {
     /// The ways to prove a wallet.
     pub const WALLETS: [Strategy; 5] =
         [Strategy::METAMASK, Strategy::BASE, Strategy::COINBASE, Strategy::OKX, Strategy::SOLANA];
+    /// A key that a device keeps for a native app.
+    pub const TRUSTED_DEVICE: Strategy = Strategy::Registered(Name::known("trusted_device"));
 
     /// Those the server has by itself.
     const OWN: [Strategy; 10] = [

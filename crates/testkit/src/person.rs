@@ -3,7 +3,7 @@
 use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::external_accounts::model::ExternalAccount;
 use latchkey_app::people::external_accounts::store as tokens_of_accounts;
-use latchkey_app::people::users::model::{Passkey, TrustedDevice};
+use latchkey_app::people::users::model::{Passkey, TrustedDevice, Verification};
 use latchkey_app::people::users::store;
 use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
@@ -12,6 +12,7 @@ use latchkey_base::{Id, Time};
 use latchkey_connections::social::protocol::ProviderTokens;
 use latchkey_connections::social::tokens;
 use latchkey_jose::digest::sha256;
+use latchkey_kernel::strategy::Strategy;
 use serde_json::{Value, json};
 
 use crate::presence::SignedIn;
@@ -323,9 +324,9 @@ impl TestServer {
         text(&self.call(Some(tenant), "POST", &path, None).await.ok()["id"])
     }
 
-    /// Passkeys, connected accounts and devices come with later parts of the product; the operations
-    /// that take them away are there already.
-    async fn add_what_no_operation_adds(
+    /// What a user cannot get without a device or another provider: the ids of a passkey, of a connected account and of
+    /// a trusted device. Nobody holds their keys.
+    pub async fn add_what_no_operation_adds(
         &self,
         tenant: &Tenant,
         user: &str,
@@ -395,7 +396,9 @@ impl TestServer {
 }
 
 fn passkey(id: IdentificationId, now: Time) -> Passkey {
-    Passkey { id, name: "Phone".into(), last_used_at: now }
+    let verification = Verification { strategy: Strategy::PASSKEY, attempts: Some(0), expire_at: Some(now) };
+    let (name, rp_id) = ("Phone".into(), "localhost".into());
+    Passkey { id, name, rp_id, verification, last_used_at: Some(now), created_at: now, updated_at: now }
 }
 
 fn account(

@@ -29,7 +29,7 @@ export CLERK_SECRET_KEY CLERK_PUBLISHABLE_KEY LATCHKEY_INSTANCE_ID STAGE_SECRET_
 # 30 seconds is the shortest life of a token there is.
 "$LATCHKEY_BIN" settings set --instance "$LATCHKEY_INSTANCE_ID" \
   test_mode=true session.token_lifetime_seconds=30 'satellites=[{"name": "acme-shop.net"}]' \
-  'attributes.email_address.first_factors=["email_code","email_link"]'
+  attributes.passkey.enabled=true 'attributes.email_address.first_factors=["email_code","email_link"]'
 
 # Nobody signs up there but by the waitlist.
 "$LATCHKEY_BIN" settings set --instance "$(field "$stage" instance_id)" sign_up.mode=waitlist

@@ -155,7 +155,12 @@ async fn minting<'a>(
 
 /// How users of an instance are shown.
 pub fn view_context(site: &Site, now: Time) -> ViewContext<'_> {
-    ViewContext { now, settings: &site.settings, api_url: &site.base_url }
+    ViewContext {
+        now,
+        settings: &site.settings,
+        api_url: &site.base_url,
+        relying_party: Some(&site.relying_party),
+    }
 }
 
 impl ShownClient {

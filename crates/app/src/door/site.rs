@@ -24,6 +24,7 @@ use latchkey_kernel::{App, AppState};
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
 
+use super::relying_party::relying_party;
 use crate::presence::clients::token;
 use crate::presence::sessions::present::{ClientWithSessions, InstanceWithClient};
 use crate::presence::sessions::store as sessions;
@@ -49,6 +50,8 @@ pub struct Site {
     pub issuer: String,
     /// Whether the application's own proxy brought the request, and showed its secret key.
     pub is_proxied: bool,
+    /// The domain whose passkeys the page or app that asks can use.
+    pub relying_party: String,
     /// The id of the key it signs with, if it was read on the way.
     pub signing_key: Option<String>,
 }
@@ -192,7 +195,10 @@ pub async fn find(
         (None, None) if !is_as_asked => app.public_url(&found.frontend_api),
         (None, _) => issuer.clone(),
     };
+    let relying_party =
+        relying_party(found.holder.environment, &settings, &found.frontend_api, &base_url, headers);
     let site = Site {
+        relying_party,
         instance: found.holder.id,
         environment: found.holder.environment,
         settings,

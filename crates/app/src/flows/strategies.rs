@@ -42,6 +42,11 @@ pub trait FirstFactor: Send + Sync {
         false
     }
 
+    /// Whether it proves two factors at once at an instance with these settings, so that no second one is asked for.
+    fn proves_both(&self, _: &Settings) -> bool {
+        false
+    }
+
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
     /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
     /// keeps them out.

@@ -28,6 +28,20 @@ pub async fn mfa_enabled(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     tell(tx, act, user, "mfa_enabled", Map::new()).await
 }
 
+/// There is one more passkey.
+pub async fn passkey_added(tx: &mut Tx, act: &Act, user: &User, name: &str) -> Result<()> {
+    tell(tx, act, user, "passkey_added", named_passkey(name)).await
+}
+
+/// There is one passkey less.
+pub async fn passkey_removed(tx: &mut Tx, act: &Act, user: &User, name: &str) -> Result<()> {
+    tell(tx, act, user, "passkey_removed", named_passkey(name)).await
+}
+
+fn named_passkey(name: &str) -> Map<String, Value> {
+    Map::from_iter([("passkey_name".to_owned(), json!(name))])
+}
+
 /// Nobody can sign in for a while.
 pub async fn account_locked(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     let duration = act.settings.lockout.duration_minutes.map(spoken_minutes).unwrap_or_default();

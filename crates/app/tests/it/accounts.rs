@@ -22,7 +22,8 @@ async fn equipped(t: &TestServer) -> Value {
         }))
         .await;
     t.edit_document(id(&user), |document| {
-        document["passkeys"] = json!([{"id": PASSKEY, "name": "Laptop", "last_used_at": 1000}]);
+        document["passkeys"] = json!([{"id": PASSKEY, "name": "Laptop", "last_used_at": 1000, "rp_id": "localhost",
+            "verification": {"strategy": "passkey"}, "created_at": 1, "updated_at": 1}]);
         document["external_accounts"] = json!([{
             "id": ACCOUNT, "identification": ACCOUNT_IDENTIFICATION, "provider": "oauth_google", "provider_user_id": "42",
             "approved_scopes": "email profile", "email_address": "ada@example.com", "first_name": "Ada", "last_name": "",

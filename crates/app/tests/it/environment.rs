@@ -39,7 +39,8 @@ async fn environment_is_as_published() {
 }
 
 /// Where the settings are that the environment calls otherwise. A name stands for everything below it.
-const CALLED_OTHERWISE: [(&str, &str); 40] = [
+const CALLED_OTHERWISE: [(&str, &str); 41] = [
+    ("auth_config.native_settings", "native_settings"),
     ("auth_config.email_address_verification_strategies", "attributes.email_address.verifications"),
     ("auth_config.first_factors", "attributes.email_address.first_factors"),
     ("auth_config.identification_requirements", "attributes.email_address.required_at_sign_up"),
@@ -90,10 +91,11 @@ const CALLED_OTHERWISE: [(&str, &str); 40] = [
 
 /// What cannot be set: names of things, what follows from something else, and what operations of the Backend API change
 /// or refuse to.
-const NO_SETTINGS: [&str; 14] = [
+const NO_SETTINGS: [&str; 15] = [
     "auth_config.claimed_at",
     "auth_config.cookieless_dev",
     "auth_config.id",
+    "auth_config.native_settings.object",
     "auth_config.object",
     "auth_config.url_based_session_syncing",
     "display_config.branded",

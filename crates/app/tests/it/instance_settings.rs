@@ -269,7 +269,7 @@ async fn what_an_older_version_took_keeps_no_other_change_out() {
     let mut settings = Settings::default();
     settings.password.max_length = 200;
     settings.events.allow_private_targets = true;
-    settings.attributes.passkey.used_for_first_factor = true;
+    settings.attributes.web3_wallet.used_for_first_factor = true;
     t.set_settings(settings).await;
     let seen = changed(&t, json!({"support_email": "help@example.com"})).await;
     assert_eq!(seen["display_config"]["support_email"], "help@example.com");

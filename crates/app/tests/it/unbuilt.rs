@@ -191,8 +191,8 @@ async fn each_api_knows_only_its_own_unbuilt_operations() {
     let t = TestServer::start().await;
     t.get("/v1/machines").await.is_error(404, "latchkey_not_implemented");
     t.browser().get("/v1/machines").await.is_error(404, "route_not_found");
-    t.browser().get("/v1/me/passkeys/x").await.is_error(404, "latchkey_not_implemented");
-    t.get("/v1/me/passkeys/x").await.is_error(404, "route_not_found");
+    t.browser().get("/v1/me/billing/statements").await.is_error(404, "latchkey_not_implemented");
+    t.get("/v1/me/billing/statements").await.is_error(404, "route_not_found");
     // The published path has no version, and clerk-js asks there.
     let mut browser = t.browser();
     browser.post("/api_keys", json!({"name": "x"})).await.is_error(404, "latchkey_not_implemented");

@@ -23,7 +23,7 @@ pub struct Attributes {
     pub web3_wallet: Attribute,
     /// Passwords.
     pub password: Attribute,
-    /// Passkeys. Refused until the server supports them.
+    /// Passkeys. People get them after they have signed up.
     pub passkey: Attribute,
     /// Codes from an authenticator app.
     pub authenticator_app: Attribute,
@@ -58,7 +58,13 @@ impl Default for Attributes {
             last_name: optional(),
             web3_wallet: Attribute::default(),
             password: Attribute { required_at_sign_up: true, ..optional() },
-            passkey: Attribute::default(),
+            // Off, but with one switch to turn it on.
+            passkey: Attribute {
+                used_for_first_factor: true,
+                first_factors: vec![Strategy::PASSKEY],
+                verifications: vec![Strategy::PASSKEY],
+                ..Attribute::default()
+            },
             authenticator_app: second_factor(Strategy::Totp),
             backup_code: second_factor(Strategy::BackupCode),
         }
@@ -103,7 +109,7 @@ pub struct Attribute {
     pub used_for_first_factor: bool,
     /// How its holder proves it when signing in: `email_code` and `email_link` for e-mail addresses, `phone_code` for
     /// phone numbers; `web3_metamask_signature`, `web3_base_signature`, `web3_coinbase_wallet_signature`,
-    /// `web3_okx_wallet_signature` and `web3_solana_signature` for wallets.
+    /// `web3_okx_wallet_signature` and `web3_solana_signature` for wallets; `passkey` for passkeys.
     pub first_factors: Vec<Strategy>,
     /// It may be asked for after the first factor.
     pub used_for_second_factor: bool,

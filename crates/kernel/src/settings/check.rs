@@ -58,6 +58,7 @@ impl Settings {
     pub fn problems(&self) -> Vec<SettingsFault> {
         let mut faults = Faults(Vec::new());
         self.check_attributes(&mut faults);
+        self.check_passkeys(&mut faults);
         self.check_ways_in(&mut faults);
         self.check_lengths(&mut faults);
         self.check_times(&mut faults);
@@ -70,12 +71,12 @@ impl Settings {
         self.messages.check(&mut faults);
         self.events.check(&mut faults);
         self.organizations.check(&mut faults);
+        self.native_settings.check(&mut faults);
         faults.0
     }
 
     fn check_attributes(&self, faults: &mut Faults) {
-        let built = self.attributes.all().into_iter().filter(|(name, _)| !unbuilt::is_attribute(name));
-        for (name, attribute) in built {
+        for (name, attribute) in self.attributes.all() {
             let mut say = |field: &str, text: String| faults.add(format!("attributes.{name}.{field}"), text);
             if attribute.required && !attribute.enabled {
                 say("required", format!("{name} cannot be required while it is not enabled."));
@@ -105,6 +106,20 @@ impl Settings {
                     format!("attributes.{name}.required"),
                     "Nobody has one before they sign up: set sign_in.second_factor_required instead.",
                 );
+            }
+        }
+    }
+
+    /// People get passkeys after they have signed up.
+    fn check_passkeys(&self, faults: &mut Faults) {
+        let passkey = &self.attributes.passkey;
+        for (field, is_set) in [
+            ("required", passkey.required),
+            ("required_at_sign_up", passkey.required_at_sign_up),
+            ("verify_at_sign_up", passkey.verify_at_sign_up),
+        ] {
+            if is_set {
+                faults.add(format!("attributes.passkey.{field}"), "Nobody has one before they sign up.");
             }
         }
     }
@@ -303,12 +318,14 @@ impl Known {
         const EMAIL: &[Strategy] = &[Strategy::EmailCode, Strategy::EmailLink];
         const PHONE: &[Strategy] = &[Strategy::PhoneCode];
         const WALLET: &[Strategy] = &Strategy::WALLETS;
+        const PASSKEY: &[Strategy] = &[Strategy::PASSKEY];
         let nothing = Known { says_who: false, first: &[], second: &[], verifications: &[] };
         match attribute {
             "email_address" => Known { says_who: true, first: EMAIL, second: &[], verifications: EMAIL },
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
             "web3_wallet" => Known { says_who: true, first: WALLET, second: &[], verifications: WALLET },
+            "passkey" => Known { says_who: true, first: PASSKEY, second: &[], verifications: PASSKEY },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
             "backup_code" => Known { second: &[Strategy::BackupCode], ..nothing },
             _ => nothing,

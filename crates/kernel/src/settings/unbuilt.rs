@@ -2,13 +2,8 @@
 //! what does nothing; whoever builds it takes the line out here. Names that browsers are shown and that are no settings
 //! are refused with the reason.
 
-use serde_json::json;
-
+use super::Settings;
 use super::check::Faults;
-use super::{Attribute, Settings};
-
-/// Attributes that nobody can use yet, so that nothing about them can be set.
-const ATTRIBUTES: [(&str, &str); 1] = [("passkey", "Passkeys are not supported yet.")];
 
 /// Attributes that people change by themselves one by one, so that it can be forbidden.
 const CHANGEABLE: [&str; 6] =
@@ -18,9 +13,10 @@ const LATER: [&str; 2] = ["authenticator_app", "backup_code"];
 
 /// Parts of names that browsers are shown for what Latchkey does not have. Each stands for everything below it, and for
 /// the names that begin with it and `_`.
-const MISSING: [(&str, &str); 25] = [
+const MISSING: [(&str, &str); 24] = [
     ("allow_extended_special_characters", "usernames with more than letters, digits, _ and -"),
     ("allow_numeric_usernames", "usernames of digits alone"),
+    ("api_enabled", "a switch to keep native apps out"),
     ("api_keys_settings", "API keys"),
     ("billing", "billing"),
     ("captcha", "captchas"),
@@ -35,10 +31,8 @@ const MISSING: [(&str, &str); 25] = [
     ("experimental_force_oauth_first", "a forced order of the ways to sign in"),
     ("fraud_settings", "attestation of devices"),
     ("maintenance_mode", "a maintenance mode"),
-    ("native_settings", "settings for native apps, which it always serves"),
     ("oauth_consent_url", "OAuth applications"),
     ("partitioned_cookies", "partitioned cookies"),
-    ("passkey_settings", "passkeys"),
     ("preferred_channels", "other ways to phones than text messages"),
     ("protect_config", "rules against abuse"),
     ("saml", "enterprise connections"),
@@ -56,19 +50,8 @@ pub(super) fn reason(path: &str) -> Option<String> {
     missing.map(|(_, what)| format!("Latchkey does not have {what} yet."))
 }
 
-/// Whether it is an attribute that nobody can use yet.
-pub(super) fn is_attribute(name: &str) -> bool {
-    ATTRIBUTES.iter().any(|(unbuilt, _)| *unbuilt == name)
-}
-
 pub(super) fn check(settings: &Settings, faults: &mut Faults) {
     for (name, attribute) in settings.attributes.all() {
-        if let Some((_, text)) = ATTRIBUTES.iter().find(|(unbuilt, _)| *unbuilt == name) {
-            for field in differing(attribute) {
-                faults.add(format!("attributes.{name}.{field}"), *text);
-            }
-            continue;
-        }
         if attribute.immutable && !CHANGEABLE.contains(&name) {
             let text = format!("It has no effect on {name}; it can be set for {}.", CHANGEABLE.join(", "));
             faults.add(format!("attributes.{name}.immutable"), text);
@@ -82,13 +65,6 @@ pub(super) fn check(settings: &Settings, faults: &mut Faults) {
     }
 }
 
-/// The fields of an attribute that are not as by default.
-fn differing(attribute: &Attribute) -> Vec<String> {
-    let (given, usual) = (json!(attribute), json!(Attribute::default()));
-    let fields = given.as_object().into_iter().flatten();
-    fields.filter(|(name, value)| usual[name.as_str()] != **value).map(|(name, _)| name.clone()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
@@ -99,9 +75,8 @@ mod tests {
     #[test]
     fn what_would_have_no_effect_is_refused_and_says_so() {
         for (path, value, word) in [
-            ("attributes.passkey.enabled", json!(true), "not supported yet"),
-            ("attributes.passkey.used_for_first_factor", json!(true), "not supported yet"),
-            ("attributes.passkey.verify_at_sign_up", json!(true), "not supported yet"),
+            ("attributes.passkey.verify_at_sign_up", json!(true), "before they sign up"),
+            ("attributes.passkey.immutable", json!(true), "no effect"),
             ("attributes.password.immutable", json!(true), "no effect"),
             ("attributes.backup_code.required_at_sign_up", json!(true), "before they sign up"),
         ] {

@@ -54,6 +54,7 @@ async fn site(cx: &Cx, host: &str) -> Result<Site> {
         is_proxied: false,
         frontend_api: found.frontend_api,
         satellite: None,
+        relying_party: String::new(),
         signing_key: None,
     })
 }

@@ -86,9 +86,11 @@ pub fn noted(mut session: Session, challenge: Challenge) -> Session {
         ReverificationStatus::Complete => (),
     }
     if !under_way.is_under_way() {
-        let at = |factor: &Option<Challenge>| factor.as_ref().and_then(|factor| factor.verified_at);
-        session.first_factor_at = at(&under_way.first_factor).or(session.first_factor_at);
-        session.second_factor_at = at(&under_way.second_factor).or(session.second_factor_at);
+        let at = |factor: Option<&Challenge>| factor.and_then(|factor| factor.verified_at);
+        let first = under_way.first_factor.as_ref();
+        let second = under_way.second_factor.as_ref().or(first.filter(|first| first.proves_both));
+        session.first_factor_at = at(first).or(session.first_factor_at);
+        session.second_factor_at = at(second).or(session.second_factor_at);
     }
     session
 }
@@ -120,6 +122,14 @@ mod tests {
         let both = noted(first, Challenge::proven(Strategy::Totp, later));
         assert_eq!(status(&both), ReverificationStatus::Complete);
         assert_eq!((both.first_factor_at, both.second_factor_at), (Some(NOW), Some(later)));
+    }
+
+    #[test]
+    fn a_factor_that_is_two_leaves_nothing_to_prove() {
+        let both = Challenge { proves_both: true, ..Challenge::proven(Strategy::PASSKEY, NOW) };
+        let done = noted(session(Level::MultiFactor), both);
+        assert_eq!(status(&done), ReverificationStatus::Complete);
+        assert_eq!((done.first_factor_at, done.second_factor_at), (Some(NOW), Some(NOW)));
     }
 
     #[test]

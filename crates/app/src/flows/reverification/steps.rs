@@ -176,14 +176,21 @@ pub async fn judge(
     let refusal = match verdict {
         ProofVerdict::User(id, proof) if id == user.id => {
             let user = factor.redeem(tx, act, user, &proof).await?;
-            let session = rules::noted(session, proven_challenge(examined.as_ref(), strategy, act.now));
+            let proves_both = factor.proves_both(&act.settings);
+            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
+            let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
+            let session = rules::noted(session, Challenge { proves_both, expire_at, ..proven });
             store::save(tx, &session).await?;
             return Ok(ReverificationOutcome { session, user, refusal: None });
         }
         ProofVerdict::User(..) | ProofVerdict::Maybe(..) | ProofVerdict::Nobody(_) => somebody_else(),
         ProofVerdict::Refused(refusal) => refusal,
     };
-    let challenge = failed_challenge(examined.as_ref(), strategy, act.now);
+    let challenge = match examined {
+        // What was begun stays as it is: its secret, its end, and what it shows.
+        Some(begun) => Challenge { attempts: begun.attempts + 1, ..begun },
+        None => failed_challenge(None, strategy, act.now),
+    };
     let (user, refusal) = count(tx, act, user, refusal).await?;
     let session = rules::noted(session, challenge);
     store::save(tx, &session).await?;

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::rules;
 use crate::people::challenges::view::{ChallengeView, verification};
 use crate::people::factors::model::Factor;
+use crate::people::factors::rules as factors;
 use crate::people::factors::view::{FactorView, factor};
 use crate::people::users::model::User;
 use crate::people::users::view::ViewContext;
@@ -38,11 +39,11 @@ pub fn reverification<'a>(
     context: ViewContext<'_>,
 ) -> ReverificationView<'a> {
     let status = under_way.status();
-    let shown = |factors: Vec<Factor>, is_asked: bool| {
+    let shown = |all: Vec<Factor>, is_asked: bool| {
         let is_shown = is_asked && status != ReverificationStatus::Complete;
-        is_shown.then(|| factors.iter().map(factor).collect())
+        is_shown.then(|| all.iter().map(factor).collect())
     };
-    let first = rules::first_factors(user, context.settings);
+    let first = factors::usable_at(rules::first_factors(user, context.settings), user, context.relying_party);
     let second = rules::second_factors(user, context.settings);
     ReverificationView {
         object: ReverificationObject::It,

@@ -73,7 +73,8 @@ pub async fn complete(
     }
     let present = present(tx, context, &attempt.client).await?;
     rules::check_free(&present, Some(&user.id), context.settings())?;
-    let second_factor = attempt.sign_in.second_factor.is_some();
+    let proves_both = attempt.sign_in.first_factor.as_ref().is_some_and(|first| first.proves_both);
+    let second_factor = proves_both || attempt.sign_in.second_factor.is_some();
     let organization = attempt.sign_in.organization.clone();
     let entry = Entry { first_factor: true, second_factor, organization, ..Entry::default() };
     open(tx, context, attempt, user, entry).await

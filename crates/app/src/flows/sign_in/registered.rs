@@ -181,7 +181,12 @@ pub async fn go_on(
             let user = lock_open(tx, context, &attempt, &id).await?;
             let user = factor.redeem(tx, act, user, &proof).await?;
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
-            attempt.sign_in.first_factor = Some(proven_challenge(examined.as_ref(), strategy, act.now));
+            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
+            let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
+            let (proves_both, details) = (factor.proves_both(context.settings()), Map::new());
+            let sealed = None;
+            attempt.sign_in.first_factor =
+                Some(Challenge { proves_both, expire_at, details, sealed, ..proven });
             if factor.asks_for_new_password(&proof) && user.password.is_some() {
                 attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
                 attempt.sign_in.step = SignInStep::NeedsNewPassword;

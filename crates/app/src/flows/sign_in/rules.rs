@@ -132,6 +132,9 @@ pub fn after_first(
     if is_reset(strategy) && !is_password_new {
         return SignInStep::NeedsNewPassword;
     }
+    if sign_in.first_factor.as_ref().is_some_and(|first| first.proves_both) {
+        return SignInStep::Complete;
+    }
     if factors::has_second(user, settings) {
         return SignInStep::NeedsSecondFactor;
     }

@@ -132,7 +132,12 @@ fn emit_deleted(
     origin: Origin<'_>,
 ) -> Result<()> {
     let settings = Settings::default();
-    let context = ViewContext { now: origin.now(), settings: &settings, api_url: &removal.api_url };
+    let context = ViewContext {
+        now: origin.now(),
+        settings: &settings,
+        api_url: &removal.api_url,
+        relying_party: None,
+    };
     let view = view::of_parts(parts, access, context);
     let subject = parts.organization.id.as_str();
     tx.append(outbox::event(origin, Event::OrganizationMembershipDeleted, subject, &view)?);

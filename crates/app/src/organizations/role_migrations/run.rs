@@ -157,7 +157,8 @@ impl Step<'_> {
         work.migrated_members += 1;
         let parts = MembershipParts { membership, ..parts };
         let settings = Settings::default();
-        let context = ViewContext { now: self.now, settings: &settings, api_url: &work.api_url };
+        let context =
+            ViewContext { now: self.now, settings: &settings, api_url: &work.api_url, relying_party: None };
         let view = view::of_parts(&parts, self.access, context);
         self.emit(tx, &work.instance, Event::OrganizationMembershipUpdated, &parts.organization, &view)
     }

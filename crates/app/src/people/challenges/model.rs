@@ -47,6 +47,9 @@ pub struct Challenge {
     /// Proven, but nobody has an account with it: signing up can go on from here.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub transferable: bool,
+    /// Proven in a way that takes two factors at once, such as a device and a fingerprint: nothing else is asked for.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub proves_both: bool,
     /// Why it failed for good, for those who come back from another site and are told there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<ChallengeFailure>,
@@ -151,6 +154,7 @@ impl Challenge {
             verified_at: Some(now),
             verified_at_client: None,
             transferable: false,
+            proves_both: false,
             failure: None,
             sealed: None,
             details: Map::new(),

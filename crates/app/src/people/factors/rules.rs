@@ -51,6 +51,9 @@ fn first_without(
         let sent = move |strategy| sent(strategy, ContactKind::Wallet, wallet, wallets, typed);
         signatures(wallet, settings).map(sent)
     }));
+    if offers(&settings.attributes.passkey, Strategy::PASSKEY) && !user.passkeys.is_empty() {
+        factors.push(Factor { strategy: Strategy::PASSKEY, recipient: None });
+    }
     if has_password {
         for (kind, strategy) in resets(settings) {
             factors.extend(usable(kind, strategy, Contact::is_verified));
@@ -75,6 +78,13 @@ fn accounts(user: &User, settings: &Settings) -> Vec<Factor> {
             factors.push(Factor { strategy, recipient: None });
         }
     }
+    factors
+}
+
+/// The factors that can be used where passkeys belong to this domain: browsers offer those of others nowhere else.
+pub fn usable_at(mut factors: Vec<Factor>, user: &User, relying_party: Option<&str>) -> Vec<Factor> {
+    let has_passkey = user.passkeys.iter().any(|passkey| Some(passkey.rp_id.as_str()) == relying_party);
+    factors.retain(|factor| factor.strategy != Strategy::PASSKEY || has_passkey);
     factors
 }
 

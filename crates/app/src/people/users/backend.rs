@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::kinds::{IdentificationId, TrustedDeviceId, UserId};
-use latchkey_base::{Code, Error, Id, Result};
+use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
@@ -77,9 +77,6 @@ pub fn routes(api: &mut Api<AppState>) {
     api.delete("/users/{user_id}/totp", "DeleteTOTP", delete_totp)
         .summary("Remove the authenticator app")
         .returns::<UserIdView>();
-    api.delete("/users/{user_id}/passkeys/{passkey_identification_id}", "UserPasskeyDelete", delete_passkey)
-        .summary("Remove a passkey")
-        .returns::<DeletedView>();
     api.delete(
         "/users/{user_id}/web3_wallets/{web3_wallet_identification_id}",
         "UserWeb3WalletDelete",
@@ -124,7 +121,8 @@ async fn count(cx: Cx, key: SecretKey, Query(filters): Query<UserFilters>) -> An
 }
 
 async fn get(cx: Cx, FoundUser { key, user }: FoundUser) -> Answer {
-    let context = ViewContext { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url };
+    let context =
+        ViewContext { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url, relying_party: None };
     cx.reply(&view::user(&user, context))
 }
 
@@ -248,14 +246,6 @@ async fn consume_code(
         change::save_user(tx, act, &user, without).await?;
     }
     Ok(())
-}
-
-async fn delete_passkey(cx: Cx, key: SecretKey, Path((id, passkey)): Path<(UserId, String)>) -> Answer {
-    let passkey = Id::parse(&passkey).ok_or_else(|| Error::new(Code::PasskeyNotRegistered))?;
-    let gone = deleted("passkey", &passkey);
-    let rule = move |user: User, _: &Act| identifications::without_passkey(user, &passkey);
-    change(&cx, cx.act(&key), UserTarget::User(id), rule).await?;
-    cx.reply(&gone)
 }
 
 async fn delete_wallet(

@@ -18,6 +18,7 @@ pub mod input;
 pub mod list;
 pub mod metadata;
 pub mod model;
+pub mod passkeys;
 pub mod pictures;
 pub mod rules;
 pub mod store;

@@ -214,12 +214,19 @@ impl Lock {
 /// By how much the clocks of servers may differ.
 const CLOCKS_DIFFER_MS: i64 = 60_000;
 
-/// A passkey.
+/// What is shown of a passkey. Its public key lies elsewhere.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Passkey {
     pub id: IdentificationId,
     pub name: String,
-    pub last_used_at: Time,
+    /// The domain it belongs to, on whose pages alone browsers offer it.
+    pub rp_id: String,
+    /// How it was registered.
+    pub verification: Verification,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_used_at: Option<Time>,
+    pub created_at: Time,
+    pub updated_at: Time,
 }
 
 /// A device the user enrolled in a native app.

@@ -10,7 +10,8 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::model::{Passkey, TrustedDevice, User};
+use super::model::{TrustedDevice, User};
+use super::passkeys::{self, FrontendPasskeyView, PasskeyView, passkey};
 use super::rules;
 use crate::people::external_accounts::view::{ExternalAccountView, external_account};
 use crate::people::identifications::view as contact;
@@ -23,12 +24,14 @@ pub struct ViewContext<'a> {
     pub now: Time,
     pub settings: &'a Settings,
     pub api_url: &'a str,
+    /// The domain whose passkeys can be used where it is shown; none where nobody signs in.
+    pub relying_party: Option<&'a str>,
 }
 
 impl<'a> ViewContext<'a> {
     /// How a request sees users.
     pub fn of(act: &'a Act) -> ViewContext<'a> {
-        ViewContext { now: act.now, settings: &act.settings, api_url: &act.api_url }
+        ViewContext { now: act.now, settings: &act.settings, api_url: &act.api_url, relying_party: None }
     }
 }
 
@@ -38,6 +41,7 @@ impl<'a> ViewContext<'a> {
 pub struct UserView<'a> {
     #[serde(flatten)]
     shared: SharedView<'a>,
+    passkeys: Vec<PasskeyView<'a>>,
     create_organizations_limit: Option<i64>,
     #[schemars(with = "Map<String, Value>")]
     private_metadata: &'a RawValue,
@@ -49,6 +53,7 @@ pub struct UserView<'a> {
 pub struct FrontendUserView<'a, M> {
     #[serde(flatten)]
     shared: SharedView<'a>,
+    passkeys: Vec<FrontendPasskeyView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     create_organizations_limit: Option<i64>,
     deprovisioned: bool,
@@ -76,7 +81,6 @@ struct SharedView<'a> {
     email_addresses: Vec<EmailAddressView<'a>>,
     phone_numbers: Vec<PhoneNumberView<'a>>,
     web3_wallets: Vec<WalletView<'a>>,
-    passkeys: Vec<PasskeyView<'a>>,
     external_accounts: Vec<ExternalAccountView<'a>>,
     /// Accounts at SAML connections.
     saml_accounts: Vec<Map<String, Value>>,
@@ -106,13 +110,13 @@ struct SharedView<'a> {
 }
 
 object!(UserObject, "user");
-object!(PasskeyObject, "passkey");
 object!(TrustedDeviceObject, "trusted_device");
 object!(TotalCountObject, "total_count");
 
 pub fn user<'a>(user: &'a User, context: ViewContext<'_>) -> UserView<'a> {
     UserView {
         shared: shared(user, context),
+        passkeys: user.passkeys.iter().map(passkey).collect(),
         create_organizations_limit: rules::organizations_limit(user, context.settings),
         private_metadata: &user.private_metadata,
     }
@@ -125,6 +129,7 @@ pub fn frontend<'a, M>(
 ) -> FrontendUserView<'a, M> {
     FrontendUserView {
         shared: shared(user, context),
+        passkeys: user.passkeys.iter().map(passkeys::frontend).collect(),
         create_organizations_limit: rules::organizations_limit(user, context.settings),
         deprovisioned: false,
         organization_memberships,
@@ -166,7 +171,6 @@ fn shared<'a>(user: &'a User, context: ViewContext<'_>) -> SharedView<'a> {
             .map(|held| contact::phone_number(held, context.now))
             .collect(),
         web3_wallets: user.web3_wallets.all.iter().map(|held| contact::wallet(held, context.now)).collect(),
-        passkeys: user.passkeys.iter().map(passkey).collect(),
         external_accounts: user
             .external_accounts
             .iter()
@@ -246,26 +250,6 @@ pub fn public<'a>(user: &'a User, context: ViewContext<'_>) -> PublicUserView<'a
         username: user.username.as_ref().map(|username| username.value.as_str()),
         banned: user.banned,
         deprovisioned: false,
-    }
-}
-
-#[derive(Serialize, JsonSchema)]
-#[schemars(rename = "Passkey")]
-pub struct PasskeyView<'a> {
-    id: &'a IdentificationId,
-    object: PasskeyObject,
-    name: &'a str,
-    last_used_at: Time,
-    verification: Option<Map<String, Value>>,
-}
-
-fn passkey(passkey: &Passkey) -> PasskeyView<'_> {
-    PasskeyView {
-        id: &passkey.id,
-        object: PasskeyObject::It,
-        name: &passkey.name,
-        last_used_at: passkey.last_used_at,
-        verification: None,
     }
 }
 

@@ -171,6 +171,9 @@ impl Reverification {
             Level::FirstFactor | Level::MultiFactor if !is_met(&self.first_factor) => {
                 ReverificationStatus::NeedsFirstFactor
             }
+            Level::MultiFactor if self.first_factor.as_ref().is_some_and(|first| first.proves_both) => {
+                ReverificationStatus::Complete
+            }
             Level::SecondFactor | Level::MultiFactor if !is_met(&self.second_factor) => {
                 ReverificationStatus::NeedsSecondFactor
             }

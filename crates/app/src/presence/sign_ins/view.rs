@@ -83,7 +83,7 @@ pub struct UserDataView {
 /// `user` is whoever the attempt is about, if there is such a user.
 pub fn sign_in(sign_in: &SignIn, user: Option<&User>, context: ViewContext<'_>) -> SignInView {
     let challenge = |challenge: Option<&_>| challenge.map(|challenge| verification(challenge, context.now));
-    let (first, second) = shown_factors(sign_in, user, context.settings);
+    let (first, second) = shown_factors(sign_in, user, context);
     SignInView {
         object: SignInObject::It,
         id: sign_in.id.clone(),
@@ -134,14 +134,16 @@ fn identifiers(settings: &Settings) -> Vec<Identifier> {
 type Factors = Option<Vec<Factor>>;
 
 /// The first and second factors to choose from.
-fn shown_factors(sign_in: &SignIn, user: Option<&User>, settings: &Settings) -> (Factors, Factors) {
+fn shown_factors(sign_in: &SignIn, user: Option<&User>, context: ViewContext<'_>) -> (Factors, Factors) {
+    let settings = context.settings;
     let Some(claim) = sign_in.claim.as_ref().filter(|_| sign_in.step != SignInStep::Complete) else {
         return (None, None);
     };
     let is_guarded = settings.attack_protection.enumeration_protection;
     let first = match user {
         Some(user) if !is_guarded || sign_in.step != SignInStep::NeedsFirstFactor => {
-            factors::first(user, sign_in.typed(), settings)
+            let all = factors::first(user, sign_in.typed(), settings);
+            factors::usable_at(all, user, context.relying_party)
         }
         _ => factors::generic(claim.named_by.kind(), &claim.identifier, settings),
     };

@@ -16,7 +16,7 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::RateLimits;
-use latchkey_kernel::settings::{Attribute, SealedSetting, Settings, SocialProvider};
+use latchkey_kernel::settings::{Attribute, RelyingPartyId, SealedSetting, Settings, SocialProvider};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape};
 use latchkey_web::api::Credential;
@@ -93,6 +93,7 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
     add("/v1/jwt_templates", json!({"name": template, "claims": {"role": "user"}})).await;
     t.upload(tenant, &format!("/v1/users/{user}/profile_image"), PICTURE).await.ok();
     let account = t.connected_account(tenant, user, "oauth_mock", number).await;
+    let (passkey, _, device) = t.add_what_no_operation_adds(tenant, user, number).await;
     let presence = t.signed_in(tenant, user).await;
     let mut browser = t.browser_at(tenant);
     browser.origin = None;
@@ -112,12 +113,14 @@ pub(super) async fn somebody(t: &TestServer, tenant: &Tenant, number: u32) -> So
         ("domain_name", domain_name),
         ("request_id", request),
         ("suggestion_id", suggestion),
+        ("passkey_id", passkey),
         ("phone_number_id", phone),
         ("session_id", presence.session),
         ("sign_in_id", sign_in),
         ("sign_up_id", sign_up),
         // A name rather than an id, and as unknown to others.
         ("template_name", template),
+        ("trusted_device_id", device),
         // A member of their organization.
         ("user_id", colleague),
         ("web3_wallet_id", wallet),
@@ -239,6 +242,16 @@ impl Row {
             "prepareWeb3WalletVerification" => json!({"strategy": "web3_metamask_signature"}),
             "attemptWeb3WalletVerification" => json!({"signature": "0x00"}),
             "postPhoneNumbers" => json!({"phone_number": "+4915599999999"}),
+            "attemptPasskeyVerification" => json!({"strategy": "passkey", "public_key_credential": "{}"}),
+            "prepareTrustedDevice" => device_form(),
+            "attemptTrustedDevice" => {
+                let mut form = device_form();
+                form["client_data"] = json!(r#"{"challenge_id":"tdc_000000000000000000000000000"}"#);
+                form["signature"] = json!("AAAA");
+                form
+            }
+            "validateTrustedDevice" => json!({"trusted_device_id": somebody.id("trusted_device_id")}),
+            "patchPasskey" => json!({"name": "Changed"}),
             "UpdatePhoneNumber" => json!({"reserved_for_second_factor": false}),
             "sendVerificationEmail" => json!({"strategy": "email_code"}),
             "sendVerificationSMS" => json!({"strategy": "phone_code"}),
@@ -306,6 +319,14 @@ impl Row {
     }
 }
 
+/// What an app says of its device. The key is that of RFC 7515, appendix A.3.
+fn device_form() -> Value {
+    json!({
+        "platform": "ios", "app_identifier": "com.example.app", "algorithm": "ES256",
+        "public_key_jwk": r#"{"kty":"EC","crv":"P-256","x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU","y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"}"#,
+    })
+}
+
 pub(super) fn form_text(form: &Value) -> String {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let mut pairs = Vec::new();
@@ -343,6 +364,10 @@ pub(super) async fn trusting() -> TestServer {
         ..Attribute::default()
     };
     settings.session.reverification = false;
+    settings.attributes.passkey.enabled = true;
+    settings.passkey_settings.rp_id = RelyingPartyId::AuthHost;
+    settings.native_settings.trusted_device_sign_in_enabled = true;
+    settings.native_settings.apple_app_ids = vec!["A1B2C3D4E5.com.example.app".into()];
     let t = TestServer::start_with(RateLimits::Off, settings.clone()).await;
     let enabled = SocialProvider { enabled: true, ..SocialProvider::default() };
     let secret =
@@ -356,7 +381,7 @@ pub(super) async fn trusting() -> TestServer {
 
 /// Operations that refuse somebody who is only signed in, because something comes before them: status and code, which
 /// show that nothing else was wrong; what comes before, and where they are tested after it. May only shrink.
-const LATER: [(&str, u16, &str, &str); 22] = [
+const LATER: [(&str, u16, &str, &str); 25] = [
     ("acceptTicket", 422, "form_param_missing", "a link with a ticket; sign_ins/tickets.rs"),
     (
         "attemptOrganizationDomainOwnershipVerification",
@@ -369,6 +394,12 @@ const LATER: [(&str, u16, &str, &str); 22] = [
         400,
         "verification_not_sent",
         "no code was sent; organization_domains/frontend.rs",
+    ),
+    (
+        "attemptPasskeyVerification",
+        400,
+        "verification_already_verified",
+        "the passkey is registered already; passkeys.rs",
     ),
     (
         "attemptSessionReverificationFirstFactor",
@@ -390,6 +421,12 @@ const LATER: [(&str, u16, &str, &str); 22] = [
     ),
     ("attemptSignUpsVerification", 400, "verification_missing", "no code was sent; sign_ups/proofs.rs"),
     ("attemptWeb3WalletVerification", 400, "verification_not_sent", "no text was asked for; wallets/own.rs"),
+    (
+        "attemptTrustedDevice",
+        400,
+        "trusted_device_challenge_not_found",
+        "no challenge was asked for; trusted_devices.rs",
+    ),
     ("createBackupCodes", 400, "backup_codes_not_available", "there is no second factor; me/totp.rs"),
     ("deleteTOTP", 404, "resource_not_found", "there is no authenticator app; me/totp.rs"),
     ("getOauthCallback", 400, "oauth_callback_invalid", "a visit to a provider; social.rs"),
@@ -525,6 +562,7 @@ async fn every_public_operation_answers_whoever_shows_nothing() {
 fn not_found(row: &Row, parameter: &str, id: &str) -> &'static str {
     let is_id = ["org_", "orginv_"].iter().any(|prefix| id.starts_with(prefix));
     match (row.id, parameter) {
+        (_, "passkey_id") => "passkey_not_registered",
         _ if !is_id => "resource_not_found",
         (_, "organization_id") => "organization_not_found_or_unauthorized",
         ("acceptOrganizationInvitation", _) => "organization_invitation_not_found",

@@ -64,7 +64,7 @@ struct NativeSettingsView {
 
 pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
     let settings = source.settings;
-    let attributes = &settings.attributes;
+    let (attributes, native) = (&settings.attributes, &settings.native_settings);
     let is_development = source.environment == Environment::Development;
     AuthConfigView {
         object: AuthConfigObject::It,
@@ -94,9 +94,11 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
         native_settings: NativeSettingsView {
             object: NativeSettingsObject::It,
             api_enabled: true,
-            trusted_device_sign_in_enabled: false,
-            trusted_device_enrollment_prompt_after_sign_in_enabled: false,
-            trusted_device_enrollment_prompt_after_sign_up_enabled: false,
+            trusted_device_sign_in_enabled: native.trusted_device_sign_in_enabled,
+            trusted_device_enrollment_prompt_after_sign_in_enabled: native
+                .trusted_device_enrollment_prompt_after_sign_in_enabled,
+            trusted_device_enrollment_prompt_after_sign_up_enabled: native
+                .trusted_device_enrollment_prompt_after_sign_up_enabled,
         },
     }
 }
@@ -111,7 +113,9 @@ fn usage(attribute: &Attribute) -> Usage {
 
 /// What says who signs in.
 fn identifiers(attributes: &Attributes) -> impl Iterator<Item = (&'static str, &Attribute)> {
-    attributes.all().into_iter().filter(|(_, attribute)| attribute.is_first_factor())
+    // Nobody types a passkey.
+    let typed = attributes.all().into_iter().filter(|(name, _)| *name != "passkey");
+    typed.filter(|(_, attribute)| attribute.is_first_factor())
 }
 
 /// The same, and the providers that say it.
@@ -138,6 +142,10 @@ fn first_factors(settings: &Settings) -> Vec<String> {
         .collect();
     if attributes.password.enabled {
         factors.push(Strategy::Password);
+    }
+    let passkey = &attributes.passkey;
+    if passkey.is_first_factor() {
+        factors.extend(&passkey.first_factors);
     }
     factors.extend(resets(settings).map(|(_, reset)| reset));
     factors.push(Strategy::Ticket);

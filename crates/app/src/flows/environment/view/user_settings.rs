@@ -211,9 +211,9 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> UserSettingsView<'_> {
         },
         attack_protection: attack_protection(settings),
         passkey_settings: PasskeySettingsView {
-            allow_autofill: false,
-            show_sign_in_button: false,
-            satisfies_second_factor: false,
+            allow_autofill: settings.passkey_settings.allow_autofill,
+            show_sign_in_button: settings.passkey_settings.show_sign_in_button,
+            satisfies_second_factor: settings.passkey_settings.satisfies_second_factor,
         },
     }
 }

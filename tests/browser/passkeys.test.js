@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { after, before } from 'node:test';
+
+import { browserTest } from './support/browser.js';
+import { enterIdentifier, field, isSignedIn, link, press, sees, signIn } from './support/components.js';
+import { withPasskeys } from './support/passkeys.js';
+import { newPerson } from './support/people.js';
+import { clerk, clerkProps } from './support/server.js';
+import { serveApplication } from './support/site.js';
+
+let site;
+before(async () => {
+  site = await serveApplication(clerkProps);
+});
+after(() => site.close());
+
+browserTest('passkeys', async (visit) => {
+  const { page, context } = visit;
+  const device = await withPasskeys(visit);
+  const person = await newPerson();
+  // The device is not at hand yet: pages that offer passkeys by themselves get no answer.
+  await device.setPresent(false);
+  await signIn(page, `${site.url}/sign-in`, person);
+  await isSignedIn(page, person.email);
+
+  await device.setPresent(true);
+  await page.goto(`${site.url}/profile#/security`);
+  await press(page, 'Add a passkey');
+  await page.getByRole('button', { name: /open menu/i }).first().waitFor();
+  assert.equal((await device.credentials()).length, 1);
+  assert.equal((await device.credentials())[0].rpId, new URL(site.url).hostname);
+  await visit.picture('passkey registered');
+
+  await openMenu(page, 'Rename');
+  await field(page, 'passkeyName').fill('Test device');
+  await press(page, 'Save');
+  await sees(page, 'Test device');
+  const { data: [user] } = await clerk.users.getUserList({ emailAddress: [person.email] });
+
+  // Autofill: the page offers passkeys by itself, and the device answers.
+  await context.clearCookies();
+  await page.goto(`${site.url}/sign-in`);
+  await isSignedIn(page, person.email);
+
+  // The link on the page.
+  await device.setPresent(false);
+  await context.clearCookies();
+  await page.goto(`${site.url}/sign-in`);
+  await field(page, 'identifier').waitFor();
+  await visit.picture('passkey link');
+  await device.setPresent(true);
+  await link(page, /use passkey instead/i);
+  await isSignedIn(page, person.email);
+
+  // After saying who one is.
+  await device.setPresent(false);
+  await context.clearCookies();
+  await page.goto(`${site.url}/sign-in`);
+  await enterIdentifier(page, person.email);
+  await sees(page, /use your passkey/i);
+  await visit.picture('passkey as first factor');
+  await device.setPresent(true);
+  await press(page, 'Continue');
+  await isSignedIn(page, person.email);
+
+  await page.goto(`${site.url}/profile#/security`);
+  await sees(page, 'Test device');
+  await openMenu(page, 'Remove');
+  await press(page, 'Remove');
+  await page.getByText('Test device').waitFor({ state: 'detached' });
+  const answer = await clerk.users.getUser(user.id);
+  assert.deepEqual(answer.raw?.passkeys ?? [], []);
+});
+
+/** Chooses an item of the menu beside the passkey. */
+async function openMenu(page, item) {
+  await page.getByRole('button', { name: /open menu/i }).first().click();
+  await page.getByRole('menuitem', { name: new RegExp(item, 'i') }).click();
+}
