@@ -180,7 +180,7 @@ impl SocialProvider {
 impl SocialProvider {
     /// What stands before the well-known path of the discovery document: who it must say it is.
     pub fn implied_issuer(&self) -> Option<&str> {
-        self.discovery_url.as_deref()?.strip_suffix("/.well-known/openid-configuration")
+        self.discovery_url.as_deref()?.strip_suffix("/openid-configuration")?.strip_suffix("/.well-known")
     }
 }
 
