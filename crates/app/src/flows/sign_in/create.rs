@@ -37,7 +37,8 @@ pub async fn begin(
     let name = input.strategy.as_deref().unwrap_or_default();
     let plan = match strategies::find(&cx.app.product.registry, name, context.settings()) {
         Some((strategy, factor)) => {
-            let (identifier, redirect_url) = (input.identifier.as_deref(), input.redirect_url.as_deref());
+            let identifier = input.identifier.clone().value();
+            let (identifier, redirect_url) = (identifier.as_deref(), input.redirect_url.as_deref());
             let attempt = id.as_str();
             let asked =
                 ProofRequest { visitor, strategy, attempt, user: None, identifier, redirect_url, fields };
