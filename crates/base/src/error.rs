@@ -402,10 +402,10 @@ catalogue! {
     AccountTransferInvalid = 400 "account_transfer_invalid" "There is nothing to transfer.";
     BackupCodesNotAvailable = 400 "backup_codes_not_available" "Backup codes need another second factor first.";
     ClientStateInvalid = 400 "client_state_invalid" "This step does not fit where things stand. Start again.";
-    FormIncorrectSignature = 422 "form_incorrect_signature" "This signature does not prove that the wallet is yours.";
     FormCodeIncorrect = 422 "form_code_incorrect" "Incorrect code.";
     FormDisableDefaultSecondFactorNotAllowed = 422 "form_disable_default_second_factor_not_allowed" "Make another number the default instead.";
     FormIdentifierNotFound = 422 "form_identifier_not_found" "Couldn't find your account.";
+    FormIncorrectSignature = 422 "form_incorrect_signature" "This signature does not prove that the wallet is yours.";
     FormNewPasswordMatchesCurrent = 422 "form_new_password_matches_current" "The new password must differ from the current one.";
     FormPasswordCompromised = 422 "form_password_compromised" "Your password may be compromised. To protect your account, please continue with an alternative sign-in method. You will be required to reset your password after signing in.";
     FormPasswordIncorrect = 422 "form_password_incorrect" "Password is incorrect. Try again, or use another method.";

@@ -170,6 +170,14 @@ async fn a_wallet_somebody_names_shows_the_ways_to_prove_it() {
         .is_error(400, "strategy_for_user_invalid");
 }
 
+/// Scripts say "A Web3 Wallet extension cannot be found" by this answer.
+#[tokio::test]
+async fn a_page_without_a_wallet_is_told_so() {
+    let t = wallet_server().await;
+    let answer = begin(&mut t.browser(), json!({"identifier": ""})).await;
+    answer.is_problem(422, "form_param_nil", "identifier");
+}
+
 #[tokio::test]
 async fn the_text_can_be_asked_for_at_once() {
     let t = wallet_server().await;
@@ -372,11 +380,7 @@ async fn where_nobody_is_to_learn_who_has_an_account_a_signature_comes_first() {
         let mut browser = t.browser();
         let (id, message) = asked(&mut browser, &wallet.address, METAMASK).await;
         let wrong = TestWallet::ethereum(9).sign(&message);
-        show(&mut browser, &id, METAMASK, &wrong).await.is_problem(
-            422,
-            "form_incorrect_signature",
-            "signature",
-        );
+        show(&mut browser, &id, METAMASK, &wrong).await.is_error(422, "form_incorrect_signature");
         let mut sign_in = browser.get(&format!("/v1/client/sign_ins/{id}")).await.ok()["response"].take();
         for field in ["id", "identifier", "abandon_at"] {
             sign_in[field] = Value::Null;
@@ -406,11 +410,7 @@ async fn where_nobody_is_to_learn_who_has_an_account_a_signature_comes_first() {
     t.post(&format!("/v1/users/{}/lock", user["id"].as_str().unwrap()), json!({})).await.ok();
     let mut browser = t.browser();
     let (id, message) = asked(&mut browser, &known.address, METAMASK).await;
-    show(&mut browser, &id, METAMASK, &known.sign(&message)).await.is_problem(
-        422,
-        "form_incorrect_signature",
-        "signature",
-    );
+    show(&mut browser, &id, METAMASK, &known.sign(&message)).await.is_error(422, "form_incorrect_signature");
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ use latchkey_app::people::identifications::rules::ContactChanges;
 use latchkey_app::people::identifications::view::{WalletView, Wallets};
 use latchkey_app::people::users::model::ContactKind::Wallet;
 use latchkey_base::kinds::IdentificationId;
+use latchkey_base::{Code, Error};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::DeletedView;
 use latchkey_kernel::{AppState, limits};
@@ -57,8 +58,11 @@ pub fn routes(api: &mut Api<AppState>) {
 }
 
 async fn create(cx: Cx, person: Person, Form(input): Form<CreateWallet>) -> Response {
-    let changes = ContactChanges::default();
-    let outcome = contacts::add(&cx, &person, Wallet, input.web3_wallet, changes).await;
+    let outcome = match input.web3_wallet.is_empty() {
+        // What pages send that find no wallet.
+        true => Err(Error::param(Code::FormParamNil, "web3_wallet")),
+        false => contacts::add(&cx, &person, Wallet, input.web3_wallet, ContactChanges::default()).await,
+    };
     contacts::show::<Wallets>(&cx, &person, outcome.map(|wallet| (wallet, None))).await
 }
 

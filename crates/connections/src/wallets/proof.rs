@@ -1,8 +1,9 @@
 //! The proof of a wallet: a text is kept with the attempt, and a signature must fit this very text.
 
+use latchkey_app::flows::sign_in::rules::wrong_signature;
 use latchkey_app::flows::strategies::{WalletProof, WalletRequest};
 use latchkey_app::people::challenges::model::Challenge;
-use latchkey_base::{Code, Error, Result, rng};
+use latchkey_base::{Result, rng};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::limits::VERIFICATION_MS;
 use latchkey_kernel::strategy::Strategy;
@@ -41,7 +42,7 @@ impl WalletProof for SignatureProof {
         let message = challenge.details.get("message").and_then(Value::as_str).unwrap_or_default();
         match proves(challenge.strategy, address, message, signature) {
             true => Ok(()),
-            false => Err(Error::param(Code::FormIncorrectSignature, "signature")),
+            false => Err(wrong_signature()),
         }
     }
 }

@@ -52,7 +52,8 @@ pub async fn begin(
             Plan::Shown(Box::new(ShownAtOnce { factor, examined: (strategy, None), verdict }))
         }
         Some((strategy, factor)) => {
-            let (identifier, redirect_url) = (input.identifier.as_deref(), input.redirect_url.as_deref());
+            let identifier = input.identifier.clone().value();
+            let (identifier, redirect_url) = (identifier.as_deref(), input.redirect_url.as_deref());
             let attempt = id.as_str();
             let asked =
                 ProofRequest { visitor, strategy, attempt, user: None, identifier, redirect_url, fields };

@@ -1,5 +1,6 @@
 //! What the operations take.
 
+use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -7,7 +8,8 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 pub struct CreateSignIn {
     pub strategy: Option<String>,
-    pub identifier: Option<String>,
+    #[serde(default)]
+    pub identifier: Patch<String>,
     pub password: Option<Secret>,
     pub ticket: Option<Secret>,
     pub redirect_url: Option<String>,

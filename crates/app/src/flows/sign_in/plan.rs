@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use latchkey_base::locale::is_locale;
+use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, text};
 use latchkey_kernel::settings::{Settings, SignUpMode};
@@ -77,11 +78,13 @@ pub fn plan(input: CreateSignIn, settings: &Settings) -> Result<Plan> {
         _ => (),
     }
     let strategy = input.strategy.as_deref().map(first_strategy).transpose()?;
-    let Some(identifier) = input.identifier else {
-        return match strategy.is_none() && input.password.is_none() {
-            true => Ok(Plan::Begin),
-            false => Err(missing("identifier")),
-        };
+    let is_bare = strategy.is_none() && input.password.is_none();
+    let identifier = match input.identifier {
+        Patch::Value(identifier) => identifier,
+        // Pages that find no wallet send what they got from it, and tell by this code that there is none.
+        Patch::Null if is_bare => return Err(Error::param(Code::FormParamNil, "identifier")),
+        Patch::Absent if is_bare => return Ok(Plan::Begin),
+        Patch::Null | Patch::Absent => return Err(missing("identifier")),
     };
     let (named_by, identifier) = named(&identifier, settings)?;
     let way = match (strategy, input.password) {
@@ -176,6 +179,7 @@ mod tests {
         assert_eq!(refused(serde_json::json!({"strategy": "password", "identifier": "ada_l"})), missing);
         assert_eq!(refused(serde_json::json!({"strategy": "magic"})), Some(Code::FormParamValueInvalid));
         assert_eq!(refused(serde_json::json!({})), None);
+        assert_eq!(refused(serde_json::json!({"identifier": null})), Some(Code::FormParamNil));
     }
 
     #[test]

@@ -186,9 +186,9 @@ pub fn wrong_password() -> Error {
     Error::param(Code::FormPasswordOrIdentifierIncorrect, "password")
 }
 
-/// The refusal of a signature.
+/// The refusal of a signature. It names no field: pages have none for signatures, and would not show it.
 pub fn wrong_signature() -> Error {
-    Error::param(Code::FormIncorrectSignature, "signature")
+    Error::new(Code::FormIncorrectSignature)
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ pub struct PhoneVerificationView {
 pub struct WalletVerificationView<'a> {
     object: WalletVerificationObject,
     status: CodeStatus,
-    strategy: Strategy,
+    strategy: WalletStrategyView,
     /// What makes the text differ from every other.
     #[serde(skip_serializing_if = "Option::is_none")]
     nonce: Option<&'a str>,
@@ -109,6 +109,23 @@ enum WalletVerificationObject {
     Admin,
     #[serde(rename = "verification_web3")]
     Web3,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(inline)]
+enum WalletStrategyView {
+    #[serde(rename = "admin")]
+    Admin,
+    #[serde(rename = "web3_metamask_signature")]
+    Metamask,
+    #[serde(rename = "web3_base_signature")]
+    Base,
+    #[serde(rename = "web3_coinbase_wallet_signature")]
+    Coinbase,
+    #[serde(rename = "web3_okx_wallet_signature")]
+    Okx,
+    #[serde(rename = "web3_solana_signature")]
+    Solana,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -276,8 +293,16 @@ fn of_phone(verification: VerificationView) -> PhoneVerificationView {
 
 fn of_wallet(shown: VerificationView, wallet: &Contact) -> WalletVerificationView<'_> {
     let VerificationView { status, strategy, attempts, expire_at, .. } = shown;
+    let strategy = match strategy {
+        Strategy::METAMASK => WalletStrategyView::Metamask,
+        Strategy::BASE => WalletStrategyView::Base,
+        Strategy::COINBASE => WalletStrategyView::Coinbase,
+        Strategy::OKX => WalletStrategyView::Okx,
+        Strategy::SOLANA => WalletStrategyView::Solana,
+        _ => WalletStrategyView::Admin,
+    };
     let object = match strategy {
-        Strategy::Admin => WalletVerificationObject::Admin,
+        WalletStrategyView::Admin => WalletVerificationObject::Admin,
         _ => WalletVerificationObject::Web3,
     };
     // Nothing is left to sign once it is proven.
