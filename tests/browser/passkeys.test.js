@@ -67,7 +67,7 @@ browserTest('passkeys', async (visit) => {
   await sees(page, 'Test device');
   await openMenu(page, 'Remove');
   await press(page, 'Remove');
-  await page.getByText('Test device').waitFor({ state: 'detached' });
+  await page.getByText('Test device').first().waitFor({ state: 'detached' });
   const answer = await clerk.users.getUser(user.id);
   assert.deepEqual(answer.raw?.passkeys ?? [], []);
 });
