@@ -128,8 +128,8 @@ async fn tried_once(
 /// verified now.
 pub async fn verified(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge) -> Result<User> {
     let Some(id) = &challenge.identification else { return Ok(user) };
-    let kinds = [ContactKind::Phone, ContactKind::Wallet].into_iter();
-    let kind = kinds.filter(|kind| user.contacts(*kind).find(id).is_some()).next();
+    let mut kinds = [ContactKind::Phone, ContactKind::Wallet].into_iter();
+    let kind = kinds.find(|kind| user.contacts(*kind).find(id).is_some());
     let strategy = match challenge.strategy {
         Strategy::ResetPasswordEmailCode => Strategy::EmailCode,
         Strategy::ResetPasswordPhoneCode => Strategy::PhoneCode,

@@ -308,6 +308,7 @@ mod tests {
     use crate::presence::sign_ups::model::Password;
 
     const NOW: Time = Time::from_ms(1_700_000_000_000);
+    const PAGE: &str = "http://localhost:3000";
 
     fn act() -> Act {
         let rng = SeededRng::new(9);
@@ -362,13 +363,13 @@ mod tests {
     fn another_address_loses_the_proof_of_the_one_before() {
         let settings = Settings::default();
         let (mut sign_up, _) = filled(address("Ada@Example.com"), &settings);
-        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
+        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, PAGE, &settings).is_ok());
         let (sign_up, _) = again(sign_up, address("ada@example.com"), &settings);
         assert!(sign_up.claimed(ContactKind::Email).unwrap().verification.is_some());
         let (mut sign_up, _) = again(sign_up, address("eve@example.com"), &settings);
         let claimed = sign_up.claimed(ContactKind::Email).unwrap();
         assert!(claimed.verification.is_none() && claimed.is_outdated);
-        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings).is_ok());
+        assert!(prepare(&act(), &mut sign_up, Strategy::EmailCode, None, PAGE, &settings).is_ok());
         assert!(!sign_up.claimed(ContactKind::Email).unwrap().is_outdated);
     }
 
@@ -376,12 +377,12 @@ mod tests {
     fn proofs_are_asked_for_as_the_settings_say() {
         let settings = Settings::default();
         let (mut sign_up, _) = filled(address("ada@example.com"), &settings);
-        let mut refused = |strategy| code(prepare(&act(), &mut sign_up, strategy, None, &settings));
+        let mut refused = |strategy| code(prepare(&act(), &mut sign_up, strategy, None, PAGE, &settings));
         assert_eq!(refused(Strategy::EmailLink), Some(Code::VerificationStrategyInvalid));
         assert_eq!(refused(Strategy::PhoneCode), Some(Code::FormParamMissing));
         let claimed = sign_up.email_address.as_mut().unwrap();
         claimed.verification = Some(Challenge::proven(Strategy::EmailCode, NOW));
-        let again = prepare(&act(), &mut sign_up, Strategy::EmailCode, None, &settings);
+        let again = prepare(&act(), &mut sign_up, Strategy::EmailCode, None, PAGE, &settings);
         assert_eq!(code(again), Some(Code::VerificationAlreadyVerified));
     }
 
