@@ -397,8 +397,8 @@ mod tests {
         assert!(matches!(of("phone_code"), Ok(Some(Strategy::PhoneCode))));
         assert_eq!(code(of("oauth_google")), Some(Code::FormParamValueInvalid));
         assert_eq!(code(named(Some("totp"))), Some(Code::VerificationStrategyInvalid));
-        assert_eq!(code(coded(Some("email_link"))), Some(Code::VerificationStrategyInvalid));
-        assert_eq!(code(coded(None)), Some(Code::FormParamMissing));
+        assert_eq!(code(given_by_form(Some("email_link"))), Some(Code::VerificationStrategyInvalid));
+        assert_eq!(code(given_by_form(None)), Some(Code::FormParamMissing));
     }
 
     #[test]
