@@ -256,7 +256,7 @@ fn registration(
         .attestation(AttestationConveyancePreference::None)
         .user_verification_policy(UserVerificationPolicy::Required)
         .require_resident_key(true)
-        .exclude_credentials(Some(excluded.into_iter().map(Into::into).collect()));
+        .exclude_credentials(Some(excluded));
     core.generate_challenge_register(builder).map_err(internal)
 }
 

@@ -150,6 +150,7 @@ mod tests {
             issuer: "https://clerk.example.com".into(),
             is_proxied: false,
             satellite: None,
+            relying_party: "example.com".into(),
             signing_key: None,
         }
     }
