@@ -20,7 +20,7 @@ use wallets::proof::SignatureProof;
 
 /// What it adds to the server.
 pub const GROUP: Group =
-    Group { backend, frontend, register, pages: social::mock::pages::routes, ..Group::named("connections") };
+    Group { backend, frontend, register, pages: social::pages, ..Group::named("connections") };
 
 fn backend(api: &mut Api<AppState>) {
     social::backend(api);

@@ -331,6 +331,18 @@ pub(crate) fn frontend_checker() -> &'static Checker {
     CHECKER.get_or_init(|| Checker::new(frontend_document(FRONTEND_URL, UPPER)))
 }
 
+/// Settings with organizations, which are off by default: every operation must be reached. Tests of what is off switch it
+/// off.
+pub fn with_organizations(mut settings: Settings) -> Settings {
+    let organizations = &mut settings.organizations;
+    organizations.enabled = true;
+    organizations.domains = true;
+    organizations.creation_defaults = true;
+    organizations.domain_enrollment_modes =
+        vec![EnrollmentMode::AutomaticInvitation, EnrollmentMode::AutomaticSuggestion];
+    settings
+}
+
 async fn make_tenant(
     db: &Db,
     environment: Environment,
@@ -342,14 +354,7 @@ async fn make_tenant(
     static KEY: OnceLock<SigningKey> = OnceLock::new();
     let mut instance = rules::create(environment, String::new(), START, rng);
     instance.frontend_api = format!("{}.example.test", instance.id).to_lowercase();
-    instance.settings = settings;
-    // Off by default; every operation must be reached. Tests of what is off switch it off.
-    let organizations = &mut instance.settings.organizations;
-    organizations.enabled = true;
-    organizations.domains = true;
-    organizations.creation_defaults = true;
-    organizations.domain_enrollment_modes =
-        vec![EnrollmentMode::AutomaticInvitation, EnrollmentMode::AutomaticSuggestion];
+    instance.settings = with_organizations(settings);
     let key =
         rules::stored_key(KEY.get_or_init(|| SigningKey::generate().unwrap()), &instance.id, master).unwrap();
     let secret = keys::secret_key(environment, rng);

@@ -479,3 +479,24 @@ async fn providers_that_are_not_there_are_refused_by_name() {
     let missing = t.browser().post("/v1/client/sign_ins", json!({"strategy": "oauth_mock"})).await;
     assert_eq!(missing.status, 400);
 }
+
+/// A window that an application opened tells it what came of it.
+#[tokio::test]
+async fn a_window_tells_the_page_that_opened_it() {
+    let t = start().await;
+    let window = "http://localhost:3401/popup-callback";
+    let returning =
+        format!("{window}?return_url=http%3A%2F%2Flocalhost%3A3000%2Fsso-callback%3Fintent%3DsignIn");
+    let fields =
+        json!({"strategy": "oauth_mock", "redirect_url": returning, "action_complete_redirect_url": window});
+    let mut browser = t.browser();
+    let attempt = browser.post("/v1/client/sign_ins", fields.clone()).await.ok()["response"].take();
+    assert_eq!(through(&mut browser, &attempt, ADA).await, returning);
+    let attempt = browser.post("/v1/client/sign_ups", fields).await.ok()["response"].take();
+    let there = through(&mut browser, &attempt, ADA).await;
+    let session = client(&mut browser).await["sessions"][0]["id"].as_str().unwrap().to_owned();
+    let origin = "http%3A%2F%2Flocalhost%3A3000";
+    assert_eq!(there, format!("{window}?__clerk_created_session={session}&return_origin={origin}"));
+    let page = browser.open("/popup-callback").await;
+    assert_eq!((page.status, page.header("cross-origin-opener-policy")), (200, ""));
+}

@@ -68,7 +68,11 @@ struct CallbackForm {
     scope: Option<String>,
 }
 
-async fn post(At(site): At, OpenForm(form, fields): OpenForm<CallbackForm>) -> Result<Response, Failure> {
+async fn post(
+    _: Cx,
+    At(site): At,
+    OpenForm(form, fields): OpenForm<CallbackForm>,
+) -> Result<Response, Failure> {
     let known = [("state", form.state), ("code", form.code), ("error", form.error), ("scope", form.scope)];
     let mut there = redirects::trusted(format!("{}/v1/oauth_callback", site.base_url));
     for (name, value) in known {

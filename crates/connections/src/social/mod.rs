@@ -6,6 +6,7 @@ mod callback;
 mod connecting;
 pub mod id_tokens;
 pub mod mock;
+mod popup;
 pub mod protocol;
 pub mod providers;
 mod returning;
@@ -14,6 +15,7 @@ mod verdicts;
 
 use std::sync::Arc;
 
+use axum::Router;
 use latchkey_app::flows::strategies::Registered;
 use latchkey_kernel::AppState;
 use latchkey_kernel::registry::Registry;
@@ -26,6 +28,10 @@ pub(crate) fn backend(api: &mut Api<AppState>) {
 pub(crate) fn frontend(api: &mut Api<AppState>) {
     callback::routes(api);
     accounts::routes(api);
+}
+
+pub(crate) fn pages(router: Router<AppState>) -> Router<AppState> {
+    popup::routes(mock::pages::routes(router))
 }
 
 pub(crate) fn register(registry: &mut Registry) {

@@ -22,7 +22,7 @@ use latchkey_kernel::cx::Cx;
 
 use super::attempts::{KeptAttempt, ProviderAccounts};
 use super::callback::Returned;
-use super::verdicts;
+use super::{popup, verdicts};
 
 /// What native apps are told of an attempt that is done: they show it to get their client.
 const NONCE: &str = "rotating_token_nonce";
@@ -98,7 +98,9 @@ impl SignInAt {
             visitor.becomes(attempt.client, attempt.secret);
         }
         let code = is_transferable.then_some(Code::ExternalAccountNotFound);
-        leave(cx, visitor, &self.kept, is_complete, code).await
+        let session = attempt.sign_in.created_session.filter(|_| is_complete);
+        let there = leave(cx, visitor, &self.kept, is_complete, code).await?;
+        Ok(popup::told(there, session.as_ref(), &self.kept.redirect_url))
     }
 
     /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
@@ -188,13 +190,15 @@ impl SignUpAt {
             Err(error) if error.status() >= 500 => return Err(error),
             Err(error) => return self.fail(cx, visitor, error).await,
         };
-        let (is_complete, proof) = (step.sign_up.created.is_some(), step.sign_up.external_account);
+        let session = step.sign_up.created.map(|created| created.session);
+        let (is_complete, proof) = (session.is_some(), step.sign_up.external_account);
         let is_transferable = proof.is_some_and(|proof| proof.transferable);
         if self.context.client.id() == Some(&step.client.id) {
             visitor.becomes(step.client, step.secret);
         }
         let code = is_transferable.then_some(Code::ExternalAccountExists);
-        leave(cx, visitor, &self.kept, is_complete, code).await
+        let there = leave(cx, visitor, &self.kept, is_complete, code).await?;
+        Ok(popup::told(there, session.as_ref(), &self.kept.redirect_url))
     }
 
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {

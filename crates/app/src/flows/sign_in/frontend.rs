@@ -191,7 +191,10 @@ async fn try_first(
     }
     let registry = &cx.app.product.registry;
     if let Some((strategy, factor)) = strategies::find(registry, &input.strategy, &visitor.site.settings) {
-        return try_registered(cx, visitor, id, (strategy, factor), input.code, fields).await;
+        let mut fields = fields.clone();
+        // A field of ours, and of other groups as well.
+        fields.extend(input.signature.map(|signature| ("signature".to_owned(), Value::String(signature))));
+        return try_registered(cx, visitor, id, (strategy, factor), input.code, &fields).await;
     }
     let strategy = rules::first_strategy(&input.strategy)?;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;

@@ -18,7 +18,7 @@ use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::{Attribute, RelyingPartyId, SealedSetting, Settings, SocialProvider};
 use latchkey_kernel::strategy::Strategy;
-use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape};
+use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape, with_organizations};
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
 
@@ -375,7 +375,7 @@ pub(super) async fn trusting() -> TestServer {
     let github =
         SocialProvider { client_id: Some("id".into()), client_secret: Some(secret), ..enabled.clone() };
     settings.social = [("mock".to_owned(), enabled), ("github".to_owned(), github)].into();
-    t.set_settings(settings).await;
+    t.set_settings(with_organizations(settings)).await;
     t
 }
 
@@ -563,6 +563,7 @@ fn not_found(row: &Row, parameter: &str, id: &str) -> &'static str {
     let is_id = ["org_", "orginv_"].iter().any(|prefix| id.starts_with(prefix));
     match (row.id, parameter) {
         (_, "passkey_id") => "passkey_not_registered",
+        (_, "external_account_id") => "external_account_not_found",
         _ if !is_id => "resource_not_found",
         (_, "organization_id") => "organization_not_found_or_unauthorized",
         ("acceptOrganizationInvitation", _) => "organization_invitation_not_found",

@@ -21,7 +21,7 @@ use super::providers::profiles;
 /// Where the page is.
 pub const PATH: &str = "/oauth-mock";
 /// Where people are sent back to, below the base of the Frontend API.
-pub const CALLBACK: &str = "/v1/oauth_callback";
+pub const CALLBACK: &str = concat!("/v1/", "oauth_callback");
 const CODE_MS: i64 = 5 * 60 * 1000;
 
 /// What a code holds.
