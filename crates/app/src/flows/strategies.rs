@@ -106,7 +106,7 @@ pub enum ProofVerdict {
     /// first, then this is redeemed.
     Maybe(UserId, IdentificationId, Value),
     /// That it is somebody who has no account yet: signing up can go on from here.
-    Nobody(Newcomer),
+    Nobody(Box<Newcomer>),
     /// Nothing.
     Refused(Error),
 }

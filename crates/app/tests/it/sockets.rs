@@ -55,11 +55,11 @@ impl FirstFactor for Knock {
         let answer = shown.fields.get("answer").and_then(Value::as_str).or(shown.code).unwrap_or_default();
         let verdict = match (answer, Id::parse(answer)) {
             (_, Some(user)) => ProofVerdict::User(user, json!({ "seen": answer })),
-            ("stranger", _) => ProofVerdict::Nobody(Newcomer {
+            ("stranger", _) => ProofVerdict::Nobody(Box::new(Newcomer {
                 email_address: Some("Grace@Example.com".into()),
                 first_name: Some("Grace".into()),
                 ..Newcomer::default()
-            }),
+            })),
             _ => ProofVerdict::Refused(Error::param(Code::FormCodeIncorrect, "code")),
         };
         async { Ok(verdict) }.boxed()

@@ -155,7 +155,7 @@ impl FirstFactor for ProviderAccounts {
                     verdicts::of(cx, &act, newcomer).await
                 }
                 (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => match shown.is_sign_up {
-                    true => Ok(ProofVerdict::Nobody(newcomer)),
+                    true => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
                     false => verdicts::of(cx, &act, newcomer).await,
                 },
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
@@ -194,7 +194,7 @@ async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVer
     profile.last_name = profile.last_name.or(text(shown.fields, "last_name").map(str::to_owned));
     let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
     let verdict = match shown.is_sign_up {
-        true => return Ok(ProofVerdict::Nobody(newcomer)),
+        true => return Ok(ProofVerdict::Nobody(Box::new(newcomer))),
         false => verdicts::of(cx, act, newcomer).await?,
     };
     match verdict {

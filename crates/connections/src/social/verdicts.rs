@@ -116,16 +116,16 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     let is_vouched = account.proven_email().is_some();
     let is_guarded = act.settings.attack_protection.enumeration_protection;
     let Some(address) = account.email_address.clone().filter(|_| is_vouched || !is_guarded) else {
-        return Ok(ProofVerdict::Nobody(newcomer));
+        return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     };
     let kind = ContactKind::Email;
     let found = users::find_by_identifier(&mut tx, &act.instance, kind.name(), &address).await?;
     drop(tx);
-    let Some(user) = found else { return Ok(ProofVerdict::Nobody(newcomer)) };
+    let Some(user) = found else { return Ok(ProofVerdict::Nobody(Box::new(newcomer))) };
     let is_it = |value: &str| fold(value) == fold(&address);
     let contact = user.email_addresses.all.iter().find(|contact| is_it(&contact.value));
     let Some((id, is_verified)) = contact.map(|contact| (contact.id.clone(), contact.is_verified())) else {
-        return Ok(ProofVerdict::Nobody(newcomer));
+        return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     };
     match (is_verified, is_vouched) {
         (true, true) => Ok(ProofVerdict::User(user.id, proof(false)?)),

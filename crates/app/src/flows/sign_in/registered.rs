@@ -216,7 +216,7 @@ pub async fn go_on(
             let proven = proven_challenge(examined.as_ref(), strategy, act.now);
             let failure =
                 newcomer.account.as_ref().map(|_| failure(&Error::new(Code::ExternalAccountNotFound)));
-            let (newcomer, sealed) = (Some(newcomer), None);
+            let (newcomer, sealed) = (Some(*newcomer), None);
             attempt.sign_in.first_factor =
                 Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
             Ok(attempt)

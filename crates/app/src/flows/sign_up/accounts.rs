@@ -51,7 +51,7 @@ pub async fn asked(
         };
         return match factor.examine(cx, shown).await? {
             ProofVerdict::Nobody(newcomer) => {
-                Ok(Some(Challenge { newcomer: Some(newcomer), ..Challenge::proven(strategy, cx.now) }))
+                Ok(Some(Challenge { newcomer: Some(*newcomer), ..Challenge::proven(strategy, cx.now) }))
             }
             ProofVerdict::Refused(refusal) => Err(refusal),
             ProofVerdict::User(..) | ProofVerdict::Maybe(..) => Err(Error::new(Code::ExternalAccountExists)),
@@ -237,7 +237,7 @@ pub async fn take_return(
     };
     match factor.examine(cx, shown).await? {
         ProofVerdict::Nobody(newcomer) => {
-            write_retrying_once(cx, move |tx| Box::pin(settle_returned(tx, context, id, asked, newcomer)))
+            write_retrying_once(cx, move |tx| Box::pin(settle_returned(tx, context, id, asked, *newcomer)))
                 .await
         }
         ProofVerdict::Refused(refusal) => Err(refusal),
