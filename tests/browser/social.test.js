@@ -9,8 +9,8 @@ import { newInstance } from './support/server.js';
 let instance;
 let strict;
 before(async () => {
-  instance = await newInstance('social.mock.enabled=true');
-  strict = await newInstance('social.mock.enabled=true', 'attributes.username.required_at_sign_up=true');
+  instance = await newInstance('social.custom_mock.enabled=true');
+  strict = await newInstance('social.custom_mock.enabled=true', 'attributes.username.required_at_sign_up=true');
 });
 
 const isIn = (page) => page.getByRole('heading', { name: 'You are signed in' }).waitFor();
@@ -45,8 +45,8 @@ browserTest('somebody new goes from the button to an account, and comes back by 
   const user = await only(email);
   assert.equal(await userOf(page), user.id);
   assert.equal(user.firstName, 'Ada');
-  assert.equal(user.externalAccounts[0].provider, 'oauth_mock');
-  assert.equal(user.emailAddresses[0].verification.strategy, 'from_oauth_mock');
+  assert.equal(user.externalAccounts[0].provider, 'oauth_custom_mock');
+  assert.equal(user.emailAddresses[0].verification.strategy, 'from_oauth_custom_mock');
   await press(page, 'Sign out');
   await socialButton(page).click();
   await be(page, { email });
@@ -82,7 +82,7 @@ browserTest('whoever denies is told on the page that asked', async (visit) => {
   await page.goto(`${instance.frontendUrl}/sign-in`);
   await socialButton(page).click();
   await press(page, 'Deny');
-  await sees(page, 'Access to the account was denied.');
+  await sees(page, 'You did not grant access to your account.');
   assert.equal(await userOf(page), undefined);
   await socialButton(page).waitFor();
 });

@@ -21,6 +21,14 @@ pub use known::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding};
 pub const CUSTOM: &str = "custom_";
 /// The provider of development instances, which lets people be whoever they say.
 pub const MOCK: &str = "mock";
+/// The same under the key of a provider of one's own: components in pages show a button for those, and for providers whose
+/// name they know.
+pub const CUSTOM_MOCK: &str = "custom_mock";
+
+/// Whether a key is that of the provider of development instances.
+pub fn is_mock(key: &str) -> bool {
+    key == MOCK || key == CUSTOM_MOCK
+}
 
 /// Providers by their keys.
 pub type SocialSettings = BTreeMap<String, SocialProvider>;
@@ -160,7 +168,8 @@ impl SocialProvider {
 
     /// What people know it as.
     pub fn shown_name<'a>(&'a self, key: &'a str) -> &'a str {
-        let known = || KnownProvider::find(key).map_or(key, |known| known.name);
+        let named = if key == CUSTOM_MOCK { MOCK } else { key };
+        let known = || KnownProvider::find(named).map_or(key, |known| known.name);
         self.name.as_deref().filter(|name| !name.is_empty()).unwrap_or_else(known)
     }
 
@@ -168,7 +177,7 @@ impl SocialProvider {
     pub fn has_credentials(&self, key: &str) -> bool {
         let has_id = self.client_id.as_ref().is_some_and(|id| !id.is_empty());
         match key {
-            MOCK => true,
+            MOCK | CUSTOM_MOCK => true,
             "apple" => {
                 has_id && self.team_id.is_some() && self.key_id.is_some() && self.private_key.is_some()
             }

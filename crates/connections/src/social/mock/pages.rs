@@ -10,7 +10,7 @@ use latchkey_base::{Code, Error, Result, rng};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::page;
-use latchkey_kernel::settings::social::MOCK;
+use latchkey_kernel::settings::social::is_mock;
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 use url::Url;
@@ -41,7 +41,7 @@ async fn show(cx: Cx, At(site): At, uri: Uri) -> Result<Response, Failure> {
 }
 
 fn is_enabled(site: &Site) -> bool {
-    site.is_development() && site.settings.social.get(MOCK).is_some_and(|mock| mock.enabled)
+    site.is_development() && site.settings.enabled_providers().any(|(key, _)| is_mock(key))
 }
 
 /// Back to the callback of this very server, and nowhere else.

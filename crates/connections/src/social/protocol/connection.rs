@@ -5,7 +5,7 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_jose::digest::{hex, sha256};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::environment::Environment;
-use latchkey_kernel::settings::social::{self, KnownProvider, MOCK, ProviderStanding};
+use latchkey_kernel::settings::social::{self, CUSTOM_MOCK, KnownProvider, MOCK, ProviderStanding};
 use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_outbound::reach::Reach;
@@ -56,7 +56,7 @@ impl Connection {
 
     /// Whether it is the provider that asks people who they want to be.
     pub fn is_mock(&self) -> bool {
-        self.key == MOCK
+        social::is_mock(&self.key)
     }
 
     /// Whether it is one of the application's own.
@@ -209,7 +209,7 @@ fn row(key: &str, environment: Environment) -> Option<&'static ProviderRow> {
         KnownProvider::find(key).is_some_and(|known| matches!(known.standing, ProviderStanding::Closed(_)));
     match key {
         _ if is_closed => None,
-        MOCK => (environment == Environment::Development).then_some(&rows::MOCK),
+        MOCK | CUSTOM_MOCK => (environment == Environment::Development).then_some(&rows::MOCK),
         _ if key.strip_prefix(social::CUSTOM).is_some_and(|name| !name.is_empty()) => Some(&rows::CUSTOM),
         _ => rows::find(key),
     }
@@ -218,7 +218,7 @@ fn row(key: &str, environment: Environment) -> Option<&'static ProviderRow> {
 /// The secret or key. One that was sealed with another master key is as good as none.
 fn secret(act: &Act, key: &str, settings: &SocialProvider) -> Result<Secret> {
     let (sealed, field): (&Option<SealedSetting>, &str) = match key {
-        MOCK => return Ok(Secret::new(String::new())),
+        MOCK | CUSTOM_MOCK => return Ok(Secret::new(String::new())),
         "apple" => (&settings.private_key, "private_key"),
         _ => (&settings.client_secret, "client_secret"),
     };

@@ -3,7 +3,8 @@
 use url::{Host, Url};
 
 use super::{
-    CUSTOM, KNOWN_PROVIDERS, KnownProvider, MOCK, ProviderStanding, SocialProvider, SocialSettings, strategy,
+    CUSTOM, CUSTOM_MOCK, KNOWN_PROVIDERS, KnownProvider, ProviderStanding, SocialProvider, SocialSettings,
+    is_mock, strategy,
 };
 use crate::environment::Environment;
 use crate::settings::SettingsFault;
@@ -45,6 +46,8 @@ pub(in crate::settings) fn check(social: &SocialSettings, faults: &mut Faults) {
     for (key, provider) in social {
         let mut own = ProviderFaults { key, faults };
         match (key.strip_prefix(CUSTOM), KnownProvider::find(key)) {
+            // It needs nothing that those have.
+            (Some(_), _) if key == CUSTOM_MOCK => (),
             (Some(name), _) => own.custom(name, provider),
             (None, Some(known)) => own.known(known, provider),
             (None, None) => own.unknown(),
@@ -63,7 +66,7 @@ pub(in crate::settings) fn check_on(environment: Environment, social: &SocialSet
         let mut add = |field: &str, text: &str| {
             found.push(SettingsFault { path: format!("social.{key}.{field}"), text: text.to_owned() });
         };
-        if key == MOCK && provider.enabled {
+        if is_mock(key) && provider.enabled {
             add("enabled", "Only development instances have it: it lets everybody be whoever they say.");
         }
         if provider.stand_in_url.is_some() {

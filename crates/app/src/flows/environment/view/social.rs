@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use latchkey_kernel::environment::Environment;
-use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, MOCK, ProviderStanding};
+use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding, is_mock};
 use latchkey_kernel::settings::{Settings, SocialProvider};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -32,7 +32,7 @@ pub(super) struct SocialView<'a> {
 pub(super) fn view(settings: &Settings, environment: Environment) -> SocialsView<'_> {
     let known = KNOWN_PROVIDERS.iter().map(|known| known.key);
     let configured = settings.social.keys().map(String::as_str);
-    let keys = known.chain(configured).filter(|key| *key != MOCK || environment == Environment::Development);
+    let keys = known.chain(configured).filter(|key| !is_mock(key) || environment == Environment::Development);
     keys.map(|key| (format!("oauth_{key}"), provider(key, settings.social.get(key)))).collect()
 }
 
