@@ -152,11 +152,11 @@ impl FirstFactor for ProviderAccounts {
             match (shown.challenge, shown.challenge.and_then(|asked| asked.newcomer.clone())) {
                 // Somebody who wanted to sign up, and is a user already.
                 (Some(Challenge { transferable: true, .. }), Some(newcomer)) => {
-                    verdicts::of(cx, &act, newcomer).await
+                    verdicts::of(cx, &act, *newcomer).await
                 }
                 (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => match shown.is_sign_up {
-                    true => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
-                    false => verdicts::of(cx, &act, newcomer).await,
+                    true => Ok(ProofVerdict::Nobody(newcomer)),
+                    false => verdicts::of(cx, &act, *newcomer).await,
                 },
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
                 _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),

@@ -106,7 +106,11 @@ impl SignInAt {
     /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
         let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held = Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let held = Challenge {
+            secret: Some(digest(&nonce)),
+            newcomer: Some(Box::new(newcomer)),
+            ..self.asked.clone()
+        };
         let (context, at) = (SignInContext::new(cx, visitor), self.clone());
         let kept = cx.write(move |tx| {
             Box::pin(registered::replace_returned(tx, context, at.client, at.id, at.asked, held))
@@ -203,7 +207,11 @@ impl SignUpAt {
 
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
         let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held = Challenge { secret: Some(digest(&nonce)), newcomer: Some(newcomer), ..self.asked.clone() };
+        let held = Challenge {
+            secret: Some(digest(&nonce)),
+            newcomer: Some(Box::new(newcomer)),
+            ..self.asked.clone()
+        };
         let at = self.clone();
         let kept =
             cx.write(move |tx| Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held)));

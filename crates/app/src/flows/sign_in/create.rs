@@ -155,17 +155,18 @@ async fn create(
                 true => without_sign_up(tx, &context, attempt, examined.1.as_ref()).await?,
                 false => attempt,
             };
-            match registered::go_on(tx, &context, attempt, &*factor, examined, verdict).await? {
+            let going_on = registered::go_on(tx, &context, attempt, &*factor, examined, verdict);
+            match Box::pin(going_on).await? {
                 // Nothing began that could be tried again.
                 SignInAttempt { refusal: Some(refusal), .. } => return Err(refusal),
                 attempt => attempt,
             }
         }
         Plan::Transfer => return Err(Error::new(Code::AccountTransferInvalid)),
-        Plan::Ticket(shown) => ticket::redeem(tx, &context, attempt, &shown, &present).await?,
+        Plan::Ticket(shown) => Box::pin(ticket::redeem(tx, &context, attempt, &shown, &present)).await?,
         Plan::Identify(who) => {
-            let attempt = identify(tx, &context, attempt, &who, &present).await?;
-            go_on(tx, &context, attempt, who.way, evidence).await?
+            let attempt = Box::pin(identify(tx, &context, attempt, &who, &present)).await?;
+            Box::pin(go_on(tx, &context, attempt, who.way, evidence)).await?
         }
     };
     if let Some(earlier) = earlier {

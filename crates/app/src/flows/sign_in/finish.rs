@@ -37,7 +37,8 @@ pub async fn after_first(
     let step = rules::after_first(&attempt.sign_in, &user, strategy, is_password_new, context.settings());
     attempt.sign_in.step = step;
     match step {
-        SignInStep::Complete => complete(tx, context, attempt, user).await,
+        // Boxed, as below: what the steps of a sign-in hold would add up on the stack.
+        SignInStep::Complete => Box::pin(complete(tx, context, attempt, user)).await,
         _ => {
             attempt.user = Some(user);
             Ok(attempt)
@@ -77,7 +78,7 @@ pub async fn complete(
     let second_factor = proves_both || attempt.sign_in.second_factor.is_some();
     let organization = attempt.sign_in.organization.clone();
     let entry = Entry { first_factor: true, second_factor, organization, ..Entry::default() };
-    open(tx, context, attempt, user, entry).await
+    Box::pin(open(tx, context, attempt, user, entry)).await
 }
 
 /// Whether a ticket proved who it is. What the lists say of its user was asked when it was used, unless the application

@@ -134,7 +134,7 @@ pub async fn replace_returned(
 /// A proof that failed for good.
 pub fn failed(asked: Challenge, failure: ChallengeFailure) -> Challenge {
     let details = Map::new();
-    Challenge { failure: Some(failure), sealed: None, secret: None, details, ..asked }
+    Challenge { failure: Some(Box::new(failure)), sealed: None, secret: None, details, ..asked }
 }
 
 async fn settle(
@@ -151,7 +151,7 @@ async fn settle(
         // Another request was faster; what was examined is not what stands there now.
         return Err(Error::new(Code::ClientStateInvalid));
     }
-    let attempt = go_on(tx, context, attempt, factor, examined, verdict).await?;
+    let attempt = Box::pin(go_on(tx, context, attempt, factor, examined, verdict)).await?;
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
 }
@@ -214,9 +214,11 @@ pub async fn go_on(
         }
         ProofVerdict::Nobody(newcomer) => {
             let proven = proven_challenge(examined.as_ref(), strategy, act.now);
-            let failure =
-                newcomer.account.as_ref().map(|_| failure(&Error::new(Code::ExternalAccountNotFound)));
-            let (newcomer, sealed) = (Some(*newcomer), None);
+            let failure = newcomer
+                .account
+                .as_ref()
+                .map(|_| Box::new(failure(&Error::new(Code::ExternalAccountNotFound))));
+            let (newcomer, sealed) = (Some(newcomer), None);
             attempt.sign_in.first_factor =
                 Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
             Ok(attempt)

@@ -51,7 +51,7 @@ pub async fn asked(
         };
         return match factor.examine(cx, shown).await? {
             ProofVerdict::Nobody(newcomer) => {
-                Ok(Some(Challenge { newcomer: Some(*newcomer), ..Challenge::proven(strategy, cx.now) }))
+                Ok(Some(Challenge { newcomer: Some(newcomer), ..Challenge::proven(strategy, cx.now) }))
             }
             ProofVerdict::Refused(refusal) => Err(refusal),
             ProofVerdict::User(..) | ProofVerdict::Maybe(..) => Err(Error::new(Code::ExternalAccountExists)),
@@ -83,7 +83,7 @@ pub async fn filled(tx: &mut Tx, act: &Act, before: SignUp, proof: Challenge) ->
     };
     let account = newcomer.account.clone().unwrap_or_default();
     if is_user(tx, act, &account).await? {
-        let failure = Some(failure(&Error::new(Code::ExternalAccountExists)));
+        let failure = Some(Box::new(failure(&Error::new(Code::ExternalAccountExists))));
         let external_account = Some(Challenge { transferable: true, failure, sealed: None, ..proof });
         return Ok(SignUp { external_account, ..before });
     }
@@ -192,7 +192,7 @@ pub async fn settle_returned(
     }
     rules::admit(&act.settings, sign_up.is_invited)?;
     let proof = Challenge {
-        newcomer: Some(newcomer),
+        newcomer: Some(Box::new(newcomer)),
         verified_at: Some(act.now),
         attempts: asked.attempts + 1,
         details: Map::new(),

@@ -215,7 +215,7 @@ impl SignUpContext {
         restrictions::check(tx, act, &sign_up).await?;
         sign_up.password = wanted.password.or(sign_up.password);
         if let Some(proof) = wanted.account {
-            sign_up = accounts::filled(tx, act, sign_up, proof).await?;
+            sign_up = Box::pin(accounts::filled(tx, act, sign_up, proof)).await?;
         }
         Error::collect(self.taken(tx, &sign_up).await?)?;
         if let Some(strategy) = wanted.strategy {

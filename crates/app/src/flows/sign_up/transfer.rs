@@ -33,7 +33,7 @@ pub async fn take_over(
         (Strategy::Registered(_), Some(newcomer)) if newcomer.account.is_some() => {
             let proof = Challenge { newcomer: Some(newcomer), failure: None, ..proven };
             client.sign_in = None;
-            return Ok((client, accounts::filled(tx, act, sign_up, proof).await?));
+            return Ok((client, Box::pin(accounts::filled(tx, act, sign_up, proof)).await?));
         }
         (strategy, _) if strategy.is_wallet() => vec![(ContactKind::Wallet, proven.target.clone())],
         (Strategy::Registered(_), Some(newcomer)) => {

@@ -52,7 +52,7 @@ pub struct Challenge {
     pub proves_both: bool,
     /// Why it failed for good, for those who come back from another site and are told there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<ChallengeFailure>,
+    pub failure: Option<Box<ChallengeFailure>>,
     /// What a registered strategy keeps for itself, sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sealed: Option<String>,
@@ -61,7 +61,7 @@ pub struct Challenge {
     pub details: Map<String, Value>,
     /// Whom it proved, if nobody has an account with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub newcomer: Option<Newcomer>,
+    pub newcomer: Option<Box<Newcomer>>,
 }
 
 /// Why a challenge failed, as answers say it.

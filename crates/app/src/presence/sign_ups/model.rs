@@ -186,7 +186,7 @@ impl SignUp {
     /// Who signs up by an account at another provider, once that is proven.
     pub fn newcomer(&self) -> Option<&Newcomer> {
         let proven = self.external_account.as_ref().filter(|asked| !asked.transferable)?;
-        proven.newcomer.as_ref().filter(|_| proven.verified_at.is_some())
+        proven.newcomer.as_deref().filter(|_| proven.verified_at.is_some())
     }
 
     /// All identifiers that were given: the password must not be equal to one of them.
