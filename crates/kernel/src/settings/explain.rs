@@ -31,6 +31,12 @@ pub fn all() -> latchkey_base::Result<Vec<ExplainedSetting>> {
     Ok(leaves.map(|(path, default)| explained(&schema, path, default)).collect())
 }
 
+/// The map of providers as a whole, as it is shown while there is none.
+pub fn providers() -> ExplainedSetting {
+    let schema = schema_for!(Settings).to_value();
+    explained(&schema, "social".to_owned(), Value::Object(Map::new()))
+}
+
 /// The path under which a setting is explained: all providers are explained as one.
 pub fn canonical(path: &str) -> String {
     match path.strip_prefix("social.").and_then(|rest| rest.split_once('.')) {

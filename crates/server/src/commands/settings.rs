@@ -39,7 +39,8 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
 
 /// Shows settings with what they mean.
 fn explain(found: &[(String, Value)], as_json: bool) -> Result<(), Failure> {
-    let all = explain::all()?;
+    let mut all = explain::all()?;
+    all.push(explain::providers());
     let explained = found.iter().filter_map(|(path, value)| {
         let known = explain::canonical(path);
         let setting = all.iter().find(|setting| setting.path == known)?;

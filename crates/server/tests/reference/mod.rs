@@ -62,13 +62,15 @@ fn what_was_mistyped_is_answered_with_what_may_have_been_meant() {
 fn a_setting_that_needs_what_is_not_built_is_refused_and_changes_nothing() {
     let home = Home::new();
     home.serve().stop();
-    let change = "attributes.web3_wallet.enabled=true";
+    let change = "sign_up.captcha_enabled=true";
     let refused = home.run(&["settings", "set", change, "session.lifetime_seconds=86400"]);
     let said = text(&refused.stderr);
-    assert!(refused.status.code() == Some(2) && said.contains("not supported yet"), "{said}");
-    assert_eq!(home.json(&["settings", "get", "--json", "attributes.web3_wallet.enabled"]).0, json!(false));
+    assert!(
+        refused.status.code() == Some(2) && said.contains("Latchkey does not have captchas yet."),
+        "{said}"
+    );
     assert_eq!(home.json(&["settings", "get", "--json", "session.lifetime_seconds"]).0, json!(604_800));
-    let social = home.run(&["settings", "set", "social.oauth_google.enabled=true"]);
-    let said = text(&social.stderr);
-    assert!(said.contains("Latchkey does not have social connections yet."), "{said}");
+    let enterprise = home.run(&["settings", "set", "enterprise_sso.enabled=true"]);
+    let said = text(&enterprise.stderr);
+    assert!(said.contains("Latchkey does not have enterprise connections yet."), "{said}");
 }
