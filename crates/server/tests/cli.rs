@@ -12,7 +12,7 @@ mod webhooks;
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
 use support::{Home, mode, rest, status, text};
@@ -94,9 +94,11 @@ fn development_instances_follow_the_listener_and_say_so() {
     assert_eq!(list[0]["frontend_api"], "dev.example.com");
 }
 
-/// A port nobody listens on.
+/// A port nobody listens on, and which no connection of another test takes meanwhile.
 pub(crate) fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/free_ports.py");
+    let output = Command::new("python3").args([script, "1"]).output().unwrap();
+    String::from_utf8(output.stdout).unwrap().trim().parse().unwrap()
 }
 
 #[test]

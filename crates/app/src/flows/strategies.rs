@@ -20,6 +20,9 @@ use crate::people::challenges::model::{Challenge, Newcomer};
 use crate::people::challenges::rules::{AttemptOutcome, attempt_proof};
 use crate::people::users::model::User;
 
+/// What native apps are told in their URL when somebody comes back from another site: a field of what they show then.
+pub const RETURN_NONCE: &str = "rotating_token_nonce";
+
 /// A first factor of a group above.
 pub trait FirstFactor: Send + Sync {
     /// Whether it answers to this name at an instance with these settings. Names of the server's own strategies never

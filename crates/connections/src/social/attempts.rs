@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
 use latchkey_app::door::redirects;
 use latchkey_app::door::visitor::Visitor;
-use latchkey_app::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, ShownProof};
+use latchkey_app::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, RETURN_NONCE, ShownProof};
 use latchkey_app::people::challenges::links::digest;
 use latchkey_app::people::challenges::model::Challenge;
 use latchkey_app::people::users::model::User;
@@ -152,11 +152,11 @@ impl FirstFactor for ProviderAccounts {
             match (shown.challenge, shown.challenge.and_then(|asked| asked.newcomer.clone())) {
                 // Somebody who wanted to sign up, and is a user already.
                 (Some(Challenge { transferable: true, .. }), Some(newcomer)) => {
-                    verdicts::of(cx, &act, *newcomer).await
+                    verdicts::acted_on(cx, &act, *newcomer).await
                 }
                 (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => match shown.is_sign_up {
                     true => Ok(ProofVerdict::Nobody(newcomer)),
-                    false => verdicts::of(cx, &act, *newcomer).await,
+                    false => verdicts::acted_on(cx, &act, *newcomer).await,
                 },
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
                 _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
@@ -177,7 +177,7 @@ impl FirstFactor for ProviderAccounts {
 
 /// Whether a native app shows what its return URL said: only it knows that, and not whoever began the attempt elsewhere.
 fn is_returned(asked: &Challenge, fields: &Map<String, Value>) -> bool {
-    let nonce = text(fields, "rotating_token_nonce").map(digest).unwrap_or_default();
+    let nonce = text(fields, RETURN_NONCE).map(digest).unwrap_or_default();
     asked.secret.as_deref().is_some_and(|known| constant_time_eq(known.as_bytes(), nonce.as_bytes()))
 }
 
@@ -195,7 +195,7 @@ async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVer
     let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
     let verdict = match shown.is_sign_up {
         true => return Ok(ProofVerdict::Nobody(Box::new(newcomer))),
-        false => verdicts::of(cx, act, newcomer).await?,
+        false => verdicts::acted_on(cx, act, newcomer).await?,
     };
     match verdict {
         // Pages go on to sign up by themselves.

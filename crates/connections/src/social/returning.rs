@@ -10,7 +10,7 @@ use latchkey_app::flows::sign_in::attempt::SignInContext;
 use latchkey_app::flows::sign_in::registered;
 use latchkey_app::flows::sign_up::step::{SignUpContext, write_retrying_once};
 use latchkey_app::flows::sign_up::{self, accounts};
-use latchkey_app::flows::strategies::ProofVerdict;
+use latchkey_app::flows::strategies::{ProofVerdict, RETURN_NONCE};
 use latchkey_app::people::challenges::links::digest;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer, State};
 use latchkey_app::people::challenges::rules::failure;
@@ -23,9 +23,6 @@ use latchkey_kernel::cx::Cx;
 use super::attempts::{KeptAttempt, ProviderAccounts};
 use super::callback::Returned;
 use super::{popup, verdicts};
-
-/// What native apps are told of an attempt that is done: they show it to get their client.
-const NONCE: &str = "rotating_token_nonce";
 
 /// The attempt that waits for an answer: its client, and what it waits for.
 pub(super) async fn find_sign_in(
@@ -54,14 +51,14 @@ pub(super) async fn to_sign_in(
         Ok(newcomer) => newcomer,
         Err(error) => return at.fail(cx, visitor, error).await,
     };
-    let verdict = match verdicts::of(cx, &act, newcomer.clone()).await? {
-        ProofVerdict::Refused(error) => return at.fail(cx, visitor, error).await,
-        verdict => verdict,
-    };
-    match verdict {
-        ProofVerdict::User(..) | ProofVerdict::Maybe(..) if at.kept.is_native => {
-            at.hold(cx, visitor, newcomer).await
+    if at.kept.is_native {
+        let verdict = verdicts::of(cx, &act, newcomer.clone()).await?;
+        if matches!(verdict, ProofVerdict::User(..) | ProofVerdict::Maybe(..)) {
+            return at.hold(cx, visitor, newcomer).await;
         }
+    }
+    match verdicts::acted_on(cx, &act, newcomer).await? {
+        ProofVerdict::Refused(error) => at.fail(cx, visitor, error).await,
         verdict => at.judge(cx, visitor, verdict).await,
     }
 }
@@ -105,19 +102,13 @@ impl SignInAt {
 
     /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
-        let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held = Challenge {
-            secret: Some(digest(&nonce)),
-            newcomer: Some(Box::new(newcomer)),
-            ..self.asked.clone()
-        };
+        let (nonce, held) = held(cx, &self.asked, newcomer);
         let (context, at) = (SignInContext::new(cx, visitor), self.clone());
         let kept = cx.write(move |tx| {
             Box::pin(registered::replace_returned(tx, context, at.client, at.id, at.asked, held))
         });
         kept.await?;
-        let there = redirects::allowed(cx, &visitor.site, Some(&self.kept.complete_url)).await?;
-        Ok(there.with(NONCE, &nonce))
+        Ok(leave(cx, visitor, &self.kept, true, None).await?.with(RETURN_NONCE, &nonce))
     }
 
     async fn fail(self, cx: &Cx, visitor: &Visitor, error: Error) -> Result<Destination> {
@@ -132,6 +123,13 @@ impl SignInAt {
         failed.await?;
         leave(cx, visitor, &self.kept, false, Some(error.code())).await
     }
+}
+
+/// What waits until an app shows that it was told, and what it is told.
+fn held(cx: &Cx, asked: &Challenge, newcomer: Newcomer) -> (String, Challenge) {
+    let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
+    let (secret, newcomer) = (Some(digest(&nonce)), Some(Box::new(newcomer)));
+    (nonce, Challenge { secret, newcomer, ..asked.clone() })
 }
 
 /// Where the browser goes. Apps are told what came of it by their URL; pages ask for the attempt.
@@ -166,12 +164,13 @@ pub(super) async fn to_sign_up(
         Ok(newcomer) => newcomer,
         Err(error) => return at.fail(cx, visitor, error).await,
     };
-    let is_new =
-        matches!(verdicts::of(cx, &at.context.act, newcomer.clone()).await?, ProofVerdict::Nobody(_));
-    match is_new && at.kept.is_native {
-        true => at.hold(cx, visitor, newcomer).await,
-        false => at.settle(cx, visitor, newcomer).await,
+    if at.kept.is_native {
+        let verdict = verdicts::of(cx, &at.context.act, newcomer.clone()).await?;
+        if matches!(verdict, ProofVerdict::Nobody(_)) {
+            return at.hold(cx, visitor, newcomer).await;
+        }
     }
+    at.settle(cx, visitor, newcomer).await
 }
 
 /// An attempt to sign up to which a provider has answered.
@@ -206,18 +205,12 @@ impl SignUpAt {
     }
 
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
-        let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
-        let held = Challenge {
-            secret: Some(digest(&nonce)),
-            newcomer: Some(Box::new(newcomer)),
-            ..self.asked.clone()
-        };
+        let (nonce, held) = held(cx, &self.asked, newcomer);
         let at = self.clone();
         let kept =
             cx.write(move |tx| Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held)));
         kept.await?;
-        let there = redirects::allowed(cx, &visitor.site, Some(&self.kept.complete_url)).await?;
-        Ok(there.with(NONCE, &nonce))
+        Ok(leave(cx, visitor, &self.kept, true, None).await?.with(RETURN_NONCE, &nonce))
     }
 
     async fn fail(self, cx: &Cx, visitor: &Visitor, error: Error) -> Result<Destination> {

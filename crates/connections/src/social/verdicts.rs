@@ -9,6 +9,7 @@ use latchkey_app::people::external_accounts::{change, rules};
 use latchkey_app::people::identifications::rules::checked;
 use latchkey_app::people::users::model::{ContactKind, User};
 use latchkey_app::people::users::store as users;
+use latchkey_base::kinds::UserId;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -99,7 +100,7 @@ fn check_address(connection: &Connection, account: &ProvenAccount) -> Result<()>
     }
 }
 
-/// Whom an account proves.
+/// Whom an account proves. Nothing is changed by asking.
 pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
     let Newcomer { account: Some(account), tokens, .. } = &newcomer else {
         return Err(Error::internal("an account that nobody has shown"));
@@ -130,19 +131,29 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     match (is_verified, is_vouched) {
         (true, true) => Ok(ProofVerdict::User(user.id, proof(false)?)),
         (true, false) => Ok(ProofVerdict::Maybe(user.id, id, proof(false)?)),
-        (false, true) => {
-            take_over(cx, act, &user, &address, provider).await?;
-            Ok(ProofVerdict::User(user.id, proof(true)?))
-        }
+        (false, true) => Ok(ProofVerdict::User(user.id, proof(true)?)),
         (false, false) => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
         }
     }
 }
 
+/// The same for somebody who signs in by it at once. An account that is to be theirs alone is made so first, in a transaction
+/// of its own: sessions end with it, whose clients are locked before users.
+pub(super) async fn acted_on(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
+    let verdict = of(cx, act, newcomer).await?;
+    if let ProofVerdict::User(user, proof) = &verdict {
+        let AccountProof { account, is_taken_over, .. } = AccountProof::read(proof)?;
+        if let Some(address) = account.proven_email().filter(|_| is_taken_over) {
+            take_over(cx, act, user, address, &account.provider).await?;
+        }
+    }
+    Ok(verdict)
+}
+
 /// Gives an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
 /// waits for them. Sessions end, what is not proven goes, and the password is worth nothing until it is changed.
-async fn take_over(cx: &Cx, act: &Act, user: &User, address: &str, provider: &str) -> Result<()> {
+async fn take_over(cx: &Cx, act: &Act, user: &UserId, address: &str, provider: &str) -> Result<()> {
     let (address, provider) = (address.to_owned(), provider.to_owned());
     let rule = move |user: User, act: &Act| {
         let contact = user.email_addresses.all.iter().find(|held| fold(&held.value) == fold(&address));
@@ -152,6 +163,6 @@ async fn take_over(cx: &Cx, act: &Act, user: &User, address: &str, provider: &st
             false => rules::taken_over(user, &address, &provider, act.now, &*act.rng),
         }
     };
-    change_and(cx, act.clone(), user.id.clone(), rule, Sessions::End).await?;
+    change_and(cx, act.clone(), user.clone(), rule, Sessions::End).await?;
     Ok(())
 }

@@ -1,13 +1,14 @@
 //! Who may read the metrics, and where.
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
 
 use super::answer;
+use crate::free_port;
 use crate::support::{Home, status};
 
 const TOKEN: &str = "0123456789abcdef";
 
-fn ask(address: std::net::SocketAddr, path: &str, token: &str) -> String {
+fn ask(address: SocketAddr, path: &str, token: &str) -> String {
     let credential = match token {
         "" => String::new(),
         token => format!("Authorization: Bearer {token}\r\n"),
@@ -18,7 +19,7 @@ fn ask(address: std::net::SocketAddr, path: &str, token: &str) -> String {
 #[test]
 fn metrics_with_a_listener_of_their_own_are_nowhere_else() {
     let home = Home::new();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = SocketAddr::from(([127, 0, 0, 1], free_port()));
     let server = home.serve_with(&["--metrics-listen", &free.to_string()]);
     let metrics = ask(free, "/metrics", "");
     assert_eq!(status(&metrics), 200);
@@ -41,7 +42,7 @@ fn metrics_with_a_token_are_for_those_who_show_it() {
         assert_eq!(status(&ask(server.address, "/metrics", token)), expected, "{token}");
     }
     assert!(ask(server.address, "/metrics", "").contains("metrics_token"), "it says what to send");
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let free = SocketAddr::from(([127, 0, 0, 1], free_port()));
     drop(server);
     let _server = home.serve_with(&["--metrics-listen", &free.to_string()]);
     assert_eq!((status(&ask(free, "/metrics", "")), status(&ask(free, "/metrics", TOKEN))), (401, 200));

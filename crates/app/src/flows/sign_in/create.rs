@@ -107,10 +107,10 @@ async fn without_sign_up(
     tx: &mut Tx,
     context: &SignInContext,
     mut attempt: SignInAttempt,
-    examined: Option<&Challenge>,
+    examined: &Challenge,
 ) -> Result<SignInAttempt> {
     let found = sign_ups::transferable(tx, &attempt.client, context.act.now).await?;
-    if found.is_none() || found.as_ref() != examined {
+    if found.as_ref() != Some(examined) {
         return Err(Error::new(Code::AccountTransferInvalid));
     }
     if let Some(id) = attempt.client.sign_up.take() {
@@ -151,9 +151,9 @@ async fn create(
         Plan::Shown(shown) => {
             rules::check_free(&present, None, context.settings())?;
             let ShownAtOnce { factor, examined, verdict } = *shown;
-            let attempt = match examined.1.is_some() {
-                true => without_sign_up(tx, &context, attempt, examined.1.as_ref()).await?,
-                false => attempt,
+            let attempt = match &examined.1 {
+                Some(begun) => without_sign_up(tx, &context, attempt, begun).await?,
+                None => attempt,
             };
             let going_on = registered::go_on(tx, &context, attempt, &*factor, examined, verdict);
             match Box::pin(going_on).await? {

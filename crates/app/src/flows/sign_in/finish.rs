@@ -56,7 +56,7 @@ async fn redeem_awaiting(
     let Some(AwaitingProof { strategy, proof }) = attempt.sign_in.awaiting.take() else { return Ok(user) };
     match strategies::find(&context.act.registry, strategy.name(), context.settings()) {
         Some((_, factor)) => factor.redeem(tx, &context.act, user, &proof).await,
-        // The provider was switched off since.
+        // No group answers to it any more.
         None => Ok(user),
     }
 }

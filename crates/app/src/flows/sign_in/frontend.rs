@@ -120,7 +120,7 @@ async fn take_return(cx: &Cx, visitor: &Visitor, id: SignInId, nonce: String) ->
     let asked = asked.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let found = strategies::find(&cx.app.product.registry, asked.name(), &visitor.site.settings);
     let factor = found.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
-    let fields = Map::from_iter([("rotating_token_nonce".to_owned(), Value::String(nonce))]);
+    let fields = Map::from_iter([(strategies::RETURN_NONCE.to_owned(), Value::String(nonce))]);
     try_registered(cx, visitor, id, factor, None, &fields).await
 }
 

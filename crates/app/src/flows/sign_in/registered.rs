@@ -6,6 +6,7 @@ use latchkey_base::kinds::{ClientId, SignInId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::limits::VERIFICATION_MS;
 use latchkey_kernel::strategy::Strategy;
 use serde_json::Map;
 
@@ -181,12 +182,9 @@ pub async fn go_on(
             let user = lock_open(tx, context, &attempt, &id).await?;
             let user = factor.redeem(tx, act, user, &proof).await?;
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
-            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
-            let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
-            let (proves_both, details) = (factor.proves_both(context.settings()), Map::new());
-            let sealed = None;
-            attempt.sign_in.first_factor =
-                Some(Challenge { proves_both, expire_at, details, sealed, ..proven });
+            let proves_both = factor.proves_both(context.settings());
+            let proven = proven(examined.as_ref(), strategy, act.now);
+            attempt.sign_in.first_factor = Some(Challenge { proves_both, ..proven });
             if factor.asks_for_new_password(&proof) && user.password.is_some() {
                 attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
                 attempt.sign_in.step = SignInStep::NeedsNewPassword;
@@ -213,14 +211,14 @@ pub async fn go_on(
             Ok(attempt)
         }
         ProofVerdict::Nobody(newcomer) => {
-            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
+            let proven = proven(examined.as_ref(), strategy, act.now);
             let failure = newcomer
                 .account
                 .as_ref()
                 .map(|_| Box::new(failure(&Error::new(Code::ExternalAccountNotFound))));
-            let (newcomer, sealed) = (Some(newcomer), None);
+            let newcomer = Some(newcomer);
             attempt.sign_in.first_factor =
-                Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
+                Some(Challenge { transferable: true, newcomer, failure, ..proven });
             Ok(attempt)
         }
         ProofVerdict::Refused(refusal) => {
@@ -234,6 +232,15 @@ pub async fn go_on(
             Ok(attempt)
         }
     }
+}
+
+/// What was begun as it stands once it is proven: nothing is left that it could be answered by.
+fn proven(examined: Option<&Challenge>, strategy: Strategy, now: Time) -> Challenge {
+    let begun = examined.and_then(|begun| begun.expire_at);
+    let expire_at = begun.or(Some(now.plus_ms(VERIFICATION_MS)));
+    let (secret, sealed, newcomer, details) = (None, None, None, Map::new());
+    let proven = proven_challenge(examined, strategy, now);
+    Challenge { expire_at, secret, sealed, newcomer, details, ..proven }
 }
 
 /// The user whom a proof names, locked, if they may sign in here now.

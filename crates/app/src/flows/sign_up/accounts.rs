@@ -5,6 +5,7 @@ use latchkey_base::text::username_problem;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::limits::VERIFICATION_MS;
 use latchkey_kernel::strategy::Strategy;
 use serde_json::{Map, Value};
 
@@ -51,7 +52,9 @@ pub async fn asked(
         };
         return match factor.examine(cx, shown).await? {
             ProofVerdict::Nobody(newcomer) => {
-                Ok(Some(Challenge { newcomer: Some(newcomer), ..Challenge::proven(strategy, cx.now) }))
+                let expire_at = Some(cx.now.plus_ms(VERIFICATION_MS));
+                let proven = Challenge::proven(strategy, cx.now);
+                Ok(Some(Challenge { newcomer: Some(newcomer), expire_at, ..proven }))
             }
             ProofVerdict::Refused(refusal) => Err(refusal),
             ProofVerdict::User(..) | ProofVerdict::Maybe(..) => Err(Error::new(Code::ExternalAccountExists)),
@@ -135,7 +138,7 @@ async fn with_account(
     sign_up.first_name = given(sign_up.first_name, &first, attributes.first_name.enabled);
     sign_up.last_name = given(sign_up.last_name, &last, attributes.last_name.enabled);
     let claimed = told_address(act, account)
-        .and_then(|text| rules::claim(ContactKind::Email, text, settings, false).ok());
+        .and_then(|text| rules::claim(ContactKind::Email, text, settings, act.test_mode).ok());
     if let Some(address) = claimed {
         let own = sign_up.email_address.take();
         let claimed = match own {
@@ -225,7 +228,7 @@ pub async fn take_return(
     let asked = asked.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let found = strategies::find(&cx.app.product.registry, asked.strategy.name(), &visitor.site.settings);
     let (strategy, factor) = found.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
-    let fields = Map::from_iter([("rotating_token_nonce".to_owned(), Value::String(nonce))]);
+    let fields = Map::from_iter([(strategies::RETURN_NONCE.to_owned(), Value::String(nonce))]);
     let shown = ShownProof {
         visitor,
         strategy,

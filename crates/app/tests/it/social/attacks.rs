@@ -107,6 +107,21 @@ async fn a5_whoever_proves_the_address_gets_the_account_without_the_stranger() {
     assert_eq!(user["external_accounts"][0]["provider_user_id"], "42");
 }
 
+/// The same for whoever begins with signing up: looking whom the account proves changes nothing yet.
+#[tokio::test]
+async fn a5_the_stranger_is_gone_after_a_transfer_too() {
+    let t = prepared(Before::Unproven).await;
+    let mut stranger = t.browser();
+    stranger.post("/v1/client/sign_ins", json!({"identifier": EMAIL, "password": PASSWORD})).await.ok();
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ups").await;
+    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
+    assert_eq!(client(&mut stranger).await["sessions"].as_array().unwrap().len(), 1);
+    let moved = browser.post("/v1/client/sign_ins", json!({"transfer": true})).await.ok();
+    assert_eq!(moved["response"]["status"], "needs_new_password");
+    assert_eq!(client(&mut stranger).await["sessions"], json!([]));
+}
+
 /// A6: an address that somebody has derived from one that is not theirs any more.
 #[tokio::test]
 async fn a6_subaddresses_are_refused_where_the_provider_blocks_them() {

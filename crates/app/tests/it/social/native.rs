@@ -3,13 +3,19 @@
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
-use super::{ADA, path, signed_up, start};
+use super::{ADA, signed_up, start};
 
 const APP: &str = "com.example.app://callback";
 
+/// A server whose development instance knows the app.
+async fn server() -> TestServer {
+    let t = start().await;
+    t.post("/v1/redirect_urls", json!({ "url": APP })).await.ok();
+    t
+}
+
 /// An app with a token of its own, and the browser it opens.
 async fn device(t: &TestServer) -> (Browser<'_>, Browser<'_>) {
-    t.post("/v1/redirect_urls", json!({ "url": APP })).await.ok();
     let mut app = t.browser();
     app.origin = None;
     let made = app.post("/v1/client/sign_ins?_is_native=1", json!({})).await;
@@ -33,7 +39,7 @@ async fn returned(browser: &mut Browser<'_>, attempt: &Value, person: &str) -> S
 
 #[tokio::test]
 async fn an_app_gets_its_session_with_what_it_was_told() {
-    let t = start().await;
+    let t = server().await;
     signed_up(&t, ADA).await;
     let (mut app, mut browser) = device(&t).await;
     let attempt = begin(&mut app, "sign_ins").await;
@@ -53,14 +59,14 @@ async fn an_app_gets_its_session_with_what_it_was_told() {
 
 #[tokio::test]
 async fn an_app_is_told_to_go_on_with_the_other() {
-    let t = start().await;
+    let t = server().await;
     let (mut app, mut browser) = device(&t).await;
     let attempt = begin(&mut app, "sign_ins").await;
     let there = returned(&mut browser, &attempt, ADA).await;
     assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_not_found"));
     let done = app.post("/v1/client/sign_ups?_is_native=1", json!({"transfer": true})).await.ok();
     assert_eq!(done["response"]["status"], "complete");
-    let (mut other, mut browser) = device_again(&t).await;
+    let (mut other, mut browser) = device(&t).await;
     let attempt = begin(&mut other, "sign_ups").await;
     let there = returned(&mut browser, &attempt, ADA).await;
     assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_exists"));
@@ -71,7 +77,7 @@ async fn an_app_is_told_to_go_on_with_the_other() {
 
 #[tokio::test]
 async fn an_app_signs_up_with_what_it_was_told() {
-    let t = start().await;
+    let t = server().await;
     let (mut app, mut browser) = device(&t).await;
     let attempt = begin(&mut app, "sign_ups").await;
     let there = returned(&mut browser, &attempt, ADA).await;
@@ -81,18 +87,4 @@ async fn an_app_signs_up_with_what_it_was_told() {
     let done = app.get(&path).await.ok();
     assert_eq!(done["response"]["status"], "complete");
     assert_ne!(app.get(&path).await.status, 500);
-}
-
-/// The same where the redirect URL is listed already.
-async fn device_again(t: &TestServer) -> (Browser<'_>, Browser<'_>) {
-    let mut app = t.browser();
-    app.origin = None;
-    let made = app.post("/v1/client/sign_ins?_is_native=1", json!({})).await;
-    let token = made.header("authorization").to_owned();
-    app.cookies.clear();
-    app.headers = vec![("authorization", Box::leak(token.into_boxed_str()))];
-    let mut browser = t.browser();
-    browser.origin = None;
-    let _ = path;
-    (app, browser)
 }

@@ -63,3 +63,48 @@ async fn whoever_forgets_the_tokens_keeps_the_account() {
     let nobody = t.call(Some(&t.other), "GET", &list(&user), None).await;
     assert_eq!(nobody.status, 404);
 }
+
+/// A token that the provider gave to an app is the whole proof: nobody is sent anywhere.
+#[tokio::test]
+async fn an_id_token_signs_up_in_and_connects() {
+    let (t, provider, user) = server().await;
+    let with =
+        |claims: Value| json!({"strategy": "oauth_token_custom_fake", "token": provider.id_token(&claims)});
+    let known = with(json!({"sub": "ada-at-provider", "email": "ada@example.com"}));
+    let mut browser = t.browser();
+    let done = browser.post("/v1/client/sign_ins", known.clone()).await.ok()["response"].take();
+    assert_eq!(
+        (&done["status"], &done["first_factor_verification"]["status"]),
+        (&json!("complete"), &json!("verified"))
+    );
+    assert!(done["first_factor_verification"]["expire_at"].is_i64());
+    assert_eq!(client(&mut browser).await["sessions"][0]["user"]["id"], user["id"]);
+    let new = with(json!({"sub": "grace", "email": "grace@example.com", "email_verified": true}));
+    let mut browser = t.browser();
+    let unknown = browser.post("/v1/client/sign_ins", new.clone()).await.ok()["response"].take();
+    assert_eq!(unknown["first_factor_verification"]["status"], "transferable");
+    let done = browser.post("/v1/client/sign_ups", new).await.ok()["response"].take();
+    assert_eq!(
+        (&done["status"], &done["verifications"]["external_account"]["status"]),
+        (&json!("complete"), &json!("verified"))
+    );
+    let mut browser = t.browser();
+    let exists = browser.post("/v1/client/sign_ups", known).await.ok()["response"].take();
+    let proof = &exists["verifications"]["external_account"];
+    assert_eq!(
+        (&proof["status"], &proof["error"]["code"]),
+        (&json!("transferable"), &json!("external_account_exists"))
+    );
+    let missing = json!({"strategy": "oauth_token_custom_fake"});
+    t.browser().post("/v1/client/sign_ins", missing).await.is_problem(422, "form_param_missing", "token");
+    t.user(json!({"email_address": ["bob@example.com"], "password": crate::sign_ins::PASSWORD})).await;
+    let mut browser = t.browser();
+    let fields = json!({"identifier": "bob@example.com", "password": crate::sign_ins::PASSWORD});
+    browser.post("/v1/client/sign_ins", fields).await.ok();
+    let own = with(json!({"sub": "bob"}));
+    let account = browser.post("/v1/me/external_accounts", own).await.ok()["response"].take();
+    assert_eq!(
+        (&account["provider_user_id"], &account["verification"]["status"]),
+        (&json!("bob"), &json!("verified"))
+    );
+}

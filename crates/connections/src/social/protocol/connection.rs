@@ -6,7 +6,7 @@ use latchkey_jose::digest::{hex, sha256};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::settings::social::{self, CUSTOM_MOCK, KnownProvider, MOCK, ProviderStanding};
-use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
+use latchkey_kernel::settings::{SealedSetting, SocialProvider};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_outbound::reach::Reach;
 use url::Url;
@@ -177,31 +177,9 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
     })
 }
 
-/// Whether an instance has the strategy enabled: a provider, or its ID tokens.
-pub fn answers_to(settings: &Settings, strategy: &str) -> bool {
-    match strategy.strip_prefix("oauth_token_") {
-        _ if strategy == ONE_TAP => is_enabled(settings, "google"),
-        Some(key) => is_enabled(settings, key) && has_id_tokens(settings, key),
-        None => strategy.strip_prefix("oauth_").is_some_and(|key| is_enabled(settings, key)),
-    }
-}
-
 /// The provider whose ID tokens a strategy takes, such as `google` for `google_one_tap` and `oauth_token_google`.
 pub(in crate::social) fn provider_of_tokens(strategy: &str) -> Option<&str> {
     if strategy == ONE_TAP { Some("google") } else { strategy.strip_prefix("oauth_token_") }
-}
-
-fn is_enabled(settings: &Settings, key: &str) -> bool {
-    settings.social.get(key).is_some_and(|provider| provider.enabled)
-}
-
-fn has_id_tokens(settings: &Settings, key: &str) -> bool {
-    match rows::find(key) {
-        Some(row) => row.id_token.is_some(),
-        None => {
-            settings.social.get(key).is_some_and(|own| own.discovery_url.is_some() || own.jwks_url.is_some())
-        }
-    }
 }
 
 fn row(key: &str, environment: Environment) -> Option<&'static ProviderRow> {

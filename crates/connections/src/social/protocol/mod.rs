@@ -16,7 +16,7 @@ use latchkey_kernel::cx::Cx;
 use serde::{Deserialize, Serialize};
 
 pub use authorize::{AuthorizeRequest, authorize};
-pub use connection::{Connection, answers_to, find};
+pub use connection::{Connection, find};
 pub use exchange::{CallbackParams, exchange, refresh};
 pub use jwks::ProviderKeys;
 
