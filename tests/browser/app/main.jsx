@@ -73,11 +73,15 @@ function Workplace() {
   );
 }
 
+/** What accounts at other providers must let the application do, by provider: `?google=calendar`. */
+const scopes = () =>
+  Object.fromEntries([...new URLSearchParams(window.location.search)].map(([key, scope]) => [key, [scope]]));
+
 const pages = {
   '/': Home,
   '/sign-in': () => <SignIn routing="hash" />,
   '/sign-up': () => <SignUp routing="hash" />,
-  '/profile': () => <UserProfile routing="hash" />,
+  '/profile': () => <UserProfile routing="hash" additionalOAuthScopes={scopes()} />,
   '/workplace': Workplace,
   '/create-organization': () => <CreateOrganization routing="hash" afterCreateOrganizationUrl="/workplace" />,
   '/organization': () => <OrganizationProfile routing="hash" afterLeaveOrganizationUrl="/workplace" />,

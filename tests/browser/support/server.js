@@ -36,14 +36,14 @@ export const clerk = clientOf(secretKey, publishableKey);
 export async function newInstance(...settings) {
   const latchkey = async (...args) => (await promisify(execFile)(setting('LATCHKEY_BIN'), args)).stdout;
   const made = JSON.parse(await latchkey('instances', 'create', '--environment', 'development', '--json'));
-  if (settings.length > 0) {
-    await latchkey('settings', 'set', '--instance', made.instance_id, ...settings);
-  }
+  const set = (...changes) => latchkey('settings', 'set', '--instance', made.instance_id, ...changes);
+  if (settings.length > 0) await set(...settings);
   const url = `http://${made.frontend_api}`;
   return {
     clerk: clientOf(made.secret_key, made.publishable_key),
     clerkProps: propsOf(made.publishable_key, url),
     frontendUrl: url,
+    set,
     nextMessage: (to) => nextMessage(to, made.secret_key),
     nextLink: (to) => nextLink(to, made.secret_key),
   };

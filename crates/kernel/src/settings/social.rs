@@ -45,7 +45,8 @@ pub struct SocialProvider {
     pub client_id: Option<String>,
     /// What this server proves that with; kept sealed and shown as `(set)`. Apple has a key instead.
     pub client_secret: Option<SealedSetting>,
-    /// Scopes that everybody is asked for, beside those that signing in needs.
+    /// Scopes that everybody is asked for, beside those that signing in needs. For a provider of your own they stand
+    /// in the place of `profile` and `email`; `openid` is always asked for where there are ID tokens.
     pub scopes: Vec<String>,
     /// Refuses addresses with `+`, `=` or `#` before the `@`, which stay somebody's own after they left a company;
     /// `None` is true for Google and false for the others.
@@ -82,6 +83,9 @@ pub struct SocialProvider {
     /// For a provider of your own: further hosts that its discovery document may name. Without them everything in it
     /// must be at the host of the issuer, so that the document cannot lead to another place later.
     pub endpoint_hosts: Vec<String>,
+    /// For a provider of your own: whether a production instance may reach it at private and local addresses, such as a
+    /// provider in your own network.
+    pub allow_private_addresses: bool,
     /// For a provider of your own: whether it takes a proof that whoever began is who ends (PKCE).
     pub pkce: bool,
     /// For a provider of your own: by which names it says who somebody is.
@@ -118,6 +122,7 @@ impl Default for SocialProvider {
             jwks_url: None,
             issuer: None,
             endpoint_hosts: Vec::new(),
+            allow_private_addresses: false,
             pkce: true,
             attributes: ProviderAttributes::default(),
             email_verified: false,

@@ -451,17 +451,20 @@ async fn a_provider_is_found_only_if_it_can_be_used() {
 }
 
 #[tokio::test]
-async fn production_instances_reach_no_private_address_whatever_the_settings_say() {
+async fn production_instances_reach_private_addresses_only_of_providers_that_may_be_there() {
     let server = TestServer::start().await;
     let provider = FakeProvider::start(&server).await;
     let path = "social.custom_fake.client_secret";
     let mut settings = provider.custom(&server, &server.tenant, "custom_fake");
     settings.client_secret = Some(SealedSetting::seal(&server.master, &server.tenant.id, path, "x").unwrap());
-    let act = act(&server, "custom_fake", settings);
-    let connection = find(&act, Environment::Production, "oauth_custom_fake").unwrap();
-    let refused = authorize(&context(&server).await, &connection, request("s")).await;
+    let found = |allow_private_addresses: bool| {
+        let settings = SocialProvider { allow_private_addresses, ..settings.clone() };
+        find(&act(&server, "custom_fake", settings), Environment::Production, "oauth_custom_fake").unwrap()
+    };
+    let refused = authorize(&context(&server).await, &found(false), request("s")).await;
     assert_eq!(code(refused), "custom_oauth_provider_discovery_server_retrieval_error");
     assert!(provider.arrivals().is_empty());
+    assert!(authorize(&context(&server).await, &found(true), request("s")).await.is_ok());
     // A stand-in does not count there either.
     let settings = provider.stand_in(&server, &server.tenant, "google");
     let act = super::act(&server, "google", settings);

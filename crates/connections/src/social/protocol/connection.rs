@@ -71,11 +71,16 @@ impl Connection {
 
     /// The scopes everybody is asked for.
     pub(in crate::social) fn scopes(&self) -> Vec<String> {
-        let own = self.row.scopes.iter().map(|scope| (*scope).to_owned());
-        let mut scopes: Vec<String> = own.collect();
-        if self.is_custom() && self.settings.scopes.is_empty() {
+        let mut scopes: Vec<String> = self.row.scopes.iter().map(|scope| (*scope).to_owned()).collect();
+        let has_own = !self.settings.scopes.is_empty();
+        match self.is_custom() {
             // What every provider that speaks OpenID Connect knows; others have scopes in the settings.
-            scopes.extend(["openid", "profile", "email"].map(str::to_owned));
+            true if !has_own => scopes.extend(["openid", "profile", "email"].map(str::to_owned)),
+            // Without it there is no ID token, and some refuse what belongs to one.
+            true if self.settings.discovery_url.is_some() || self.settings.jwks_url.is_some() => {
+                scopes.push("openid".to_owned());
+            }
+            _ => (),
         }
         for scope in &self.settings.scopes {
             if !scopes.contains(scope) {
@@ -167,8 +172,8 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
         strategy,
         row,
         reach: match environment {
-            Environment::Production => Reach::Public,
-            Environment::Development => Reach::Any,
+            Environment::Production if !settings.allow_private_addresses => Reach::Public,
+            Environment::Production | Environment::Development => Reach::Any,
         },
         client_id: settings.client_id.clone().unwrap_or_default(),
         secret: secret(act, key, &settings)?,
