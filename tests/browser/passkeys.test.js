@@ -5,8 +5,8 @@ import { browserTest } from './support/browser.js';
 import { enterIdentifier, field, isSignedIn, link, press, sees, signIn } from './support/components.js';
 import { withPasskeys } from './support/passkeys.js';
 import { newPerson } from './support/people.js';
-import { clerk, clerkProps } from './support/server.js';
-import { serveApplication } from './support/site.js';
+import { clerk, clerkProps, newInstance } from './support/server.js';
+import { serveApplication, serveBeside } from './support/site.js';
 
 let site;
 before(async () => {
@@ -70,6 +70,33 @@ browserTest('passkeys', async (visit) => {
   await page.getByText('Test device').first().waitFor({ state: 'detached' });
   const answer = await clerk.users.getUser(user.id);
   assert.deepEqual(answer.raw?.passkeys ?? [], []);
+});
+
+browserTest('a passkey stands for both factors, where the settings do not say otherwise', async (visit) => {
+  const { page, context } = visit;
+  const instance = await newInstance('attributes.passkey.enabled=true');
+  const own = await serveBeside(instance);
+  const device = await withPasskeys(visit);
+  const person = await newPerson({ api: instance.clerk });
+  await device.setPresent(false);
+  await signIn(page, `${own.url}/sign-in`, person);
+  await isSignedIn(page, person.email);
+  await device.setPresent(true);
+  await page.goto(`${own.url}/profile#/security`);
+  await press(page, 'Add a passkey');
+  await page.getByRole('button', { name: /open menu/i }).first().waitFor();
+  await instance.clerk.users.updateUser(person.id, { totpSecret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' });
+
+  await context.clearCookies();
+  await page.goto(`${own.url}/sign-in`);
+  await isSignedIn(page, person.email);
+
+  await instance.set('passkey_settings.satisfies_second_factor=false');
+  await context.clearCookies();
+  await page.goto(`${own.url}/sign-in`);
+  await page.getByLabel('Enter verification code').first().waitFor();
+  await visit.picture('second factor after a passkey');
+  own.close();
 });
 
 /** Chooses an item of the menu beside the passkey. */

@@ -80,6 +80,7 @@ const scopes = () =>
 const pages = {
   '/': Home,
   '/sign-in': () => <SignIn routing="hash" />,
+  '/sign-in-by-window': () => <SignIn routing="hash" oauthFlow="popup" />,
   '/sign-up': () => <SignUp routing="hash" />,
   '/profile': () => <UserProfile routing="hash" additionalOAuthScopes={scopes()} />,
   '/workplace': Workplace,

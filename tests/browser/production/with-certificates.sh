@@ -4,7 +4,7 @@
 #   tests/browser/production/with-certificates.sh COMMAND…
 #
 # One certificate is for all names of the tests and for 127.0.0.1. Latchkey speaks TLS with it on both listeners,
-# Node and curl trust the authority, and so does a Chromium whose HOME is CHROMIUM_HOME. The command also finds the
+# the server, Node and curl trust the authority, and so does a Chromium whose HOME is CHROMIUM_HOME. The command also finds the
 # certificate in TEST_CERTIFICATE and TEST_KEY. Everything is deleted afterwards.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
@@ -34,7 +34,7 @@ mkdir -p "$CHROMIUM_HOME/.pki/nssdb"
 certutil -d "sql:$CHROMIUM_HOME/.pki/nssdb" -N --empty-password
 certutil -d "sql:$CHROMIUM_HOME/.pki/nssdb" -A -n authority -t C,, -i "$dir/authority.pem"
 
-export NODE_EXTRA_CA_CERTS=$dir/authority.pem CURL_CA_BUNDLE=$dir/authority.pem
+export NODE_EXTRA_CA_CERTS=$dir/authority.pem CURL_CA_BUNDLE=$dir/authority.pem SSL_CERT_FILE=$dir/authority.pem
 export TEST_CERTIFICATE=$dir/server.pem TEST_KEY=$dir/server.key
 export LATCHKEY_TLS_CERTIFICATE=$TEST_CERTIFICATE LATCHKEY_TLS_KEY=$TEST_KEY
 export LATCHKEY_FRONTEND_TLS_CERTIFICATE=$TEST_CERTIFICATE LATCHKEY_FRONTEND_TLS_KEY=$TEST_KEY

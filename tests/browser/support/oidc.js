@@ -13,7 +13,7 @@ const CREDENTIALS = { client_id: 'latchkey', client_secret: 'the secret of latch
 const account = (_, id) => ({
   accountId: id,
   claims: () => ({
-    sub: `person:${id}`, email: id, email_verified: !id.startsWith('unproven.'), given_name: 'Ada', family_name: 'Lovelace',
+    sub: id, email: id, email_verified: !id.startsWith('unproven.'), given_name: 'Ada', family_name: 'Lovelace',
   }),
 });
 

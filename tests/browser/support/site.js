@@ -38,3 +38,10 @@ export const application = (props) => async (request, response) => {
 };
 
 export const serveApplication = (props) => listen(application(props));
+
+/** An application of an instance, at the instance's host: that gets the cookies of pages there, and of no other site. */
+export async function serveBeside(instance) {
+  const site = await serveApplication(instance.clerkProps);
+  const { hostname } = new URL(instance.frontendUrl);
+  return { ...site, url: site.url.replace('localhost', hostname) };
+}

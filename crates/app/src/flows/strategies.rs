@@ -90,8 +90,8 @@ pub struct ShownProof<'a> {
     pub strategy: Strategy,
     /// Who it must be, if that is known.
     pub user: Option<&'a User>,
-    /// Whether somebody signs up by it.
-    pub is_sign_up: bool,
+    /// What it is shown for.
+    pub purpose: ProofPurpose,
     /// The proof that was begun with the same strategy, if one was; it has not expired, nor was it tried too often.
     pub challenge: Option<&'a Challenge>,
     /// The code, for strategies that have one.
@@ -100,14 +100,25 @@ pub struct ShownProof<'a> {
     pub fields: &'a Map<String, Value>,
 }
 
+/// What a proof is shown for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProofPurpose {
+    SignIn,
+    /// Signing in with what was proven in an attempt to sign up.
+    Transfer,
+    SignUp,
+    /// Showing once more who is signed in.
+    Reverification,
+}
+
 /// What was shown proves.
 #[derive(Debug)]
 pub enum ProofVerdict {
     /// That it is this user, and what `redeem` has to know of the proof.
     User(UserId, Value),
-    /// That it may be this user, with the identification by which they are named: they have to prove it in another way
-    /// first, then this is redeemed.
-    Maybe(UserId, IdentificationId, Value),
+    /// That it may be this user, with the address by which they are named, if it is one: they have to prove it in another
+    /// way first, then this is redeemed.
+    Maybe(UserId, Option<IdentificationId>, Value),
     /// That it is somebody who has no account yet: signing up can go on from here.
     Nobody(Box<Newcomer>),
     /// Nothing.

@@ -1,7 +1,7 @@
 //! Signing in and up by accounts at other providers, and connecting them. The provider is the one that development
 //! instances have, which lets people be whoever they say; `providers` tries how others are spoken to.
 
-use latchkey_kernel::settings::{Settings, SignUpMode, SocialProvider};
+use latchkey_kernel::settings::{SealedSetting, Settings, SignUpMode, SocialProvider};
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -10,6 +10,7 @@ use crate::sign_ins::{EMAIL, PASSWORD, server};
 mod accounts;
 mod attacks;
 mod native;
+mod refusals;
 mod tokens;
 
 const BACK: &str = "http://localhost:3000/sign-in#/sso-callback?sign_in_force_redirect_url=%2Fnext";
@@ -97,6 +98,55 @@ async fn a_sign_in_leads_to_the_provider_and_back() {
     assert_eq!(client["sessions"][0]["user"]["id"], user["id"]);
     assert_eq!(client["last_authentication_strategy"], "oauth_mock");
     assert_eq!(client["sign_in"], Value::Null);
+}
+
+/// Components on production instances send paths, and mean those of the page that leads back.
+#[tokio::test]
+async fn a_path_is_meant_on_the_page_that_leads_back() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    for (given, meant) in [
+        ("/", "http://localhost:3000/"),
+        ("/done?a=b#c", "http://localhost:3000/done?a=b#c"),
+        ("", BACK),
+        ("https://other.example/x", "https://other.example/x"),
+    ] {
+        let mut browser = t.browser();
+        let fields =
+            json!({"strategy": "oauth_mock", "redirect_url": BACK, "action_complete_redirect_url": given});
+        let attempt = browser.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+        assert_eq!(through(&mut browser, &attempt, ADA).await, meant, "{given}");
+    }
+    let mut browser = t.browser();
+    browser.origin = Some("http://localhost:3000".into());
+    let fields = json!({"strategy": "oauth_mock", "redirect_url": "/back"});
+    let attempt = browser.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+    assert_eq!(through(&mut browser, &attempt, "deny=true").await, "http://localhost:3000/back");
+    // Where pages of others are refused, so are they in this form.
+    let mut browser = t.browser_at(&t.other);
+    let home = format!("https://{}/back", t.other.frontend_api.trim_start_matches("clerk."));
+    let mut settings = Settings::default();
+    let google = SocialProvider {
+        enabled: true,
+        client_id: Some("id".into()),
+        client_secret: Some(sealed(&t, "social.google.client_secret")),
+        ..SocialProvider::default()
+    };
+    settings.social.insert("google".into(), google);
+    t.set_settings_of(&t.other, settings).await;
+    browser.origin = None;
+    for (given, status) in
+        [("/", 200), ("//evil.example/", 422), ("/\\evil.example", 422), ("\\\\evil.example", 422)]
+    {
+        let fields =
+            json!({"strategy": "oauth_google", "redirect_url": home, "action_complete_redirect_url": given});
+        assert_eq!(browser.post("/v1/client/sign_ins", fields).await.status, status, "{given}");
+    }
+}
+
+/// A secret of the production instance.
+fn sealed(t: &TestServer, path: &str) -> SealedSetting {
+    SealedSetting::seal(&t.master, &t.other.id, path, "secret").unwrap()
 }
 
 #[tokio::test]

@@ -1,6 +1,6 @@
 //! Decisions about passkeys. Pure: values in, values or refusals out.
 
-use latchkey_app::people::factors::rules::first as first_factors;
+use latchkey_app::flows::me::rules::check_entrance;
 use latchkey_app::people::users::model::{Passkey, User, Verification};
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result, Time};
@@ -104,13 +104,8 @@ fn check_name(name: &str) -> Result<()> {
 
 /// Refuses to take the last way to sign in away from somebody.
 pub fn check_removal(before: &User, after: &User, settings: &Settings) -> Result<()> {
-    let has_way =
-        |user: &User| !first_factors(user, None, settings).is_empty() || !user.external_accounts.is_empty();
-    match has_way(before) && !has_way(after) {
-        true => Err(Error::new(Code::IdentificationDeletionFailed)
-            .saying("This passkey is the only way to sign in to the account.")),
-        false => Ok(()),
-    }
+    let only = |refusal: Error| refusal.saying("This passkey is the only way to sign in to the account.");
+    check_entrance(before, after, settings).map_err(only)
 }
 
 /// The user after one of their passkeys was used.
@@ -176,7 +171,9 @@ mod tests {
         };
         let alone = user("");
         assert!(check_removal(&alone, &without(alone.clone()), &settings).is_err());
-        let other = user(r#","password":{"updated_at":0}"#);
+        let named = r#","username":{"id":"idn_2x4y6z8A0C2E4G6I8K0M2O4Q6S7","value":"ada"}"#;
+        assert!(check_removal(&user(named), &without(user(named)), &settings).is_err());
+        let other = user(&format!(r#","password":{{"updated_at":0}}{named}"#));
         assert!(check_removal(&other, &without(other.clone()), &settings).is_ok());
     }
 

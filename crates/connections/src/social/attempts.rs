@@ -5,9 +5,11 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
 use latchkey_app::door::redirects;
 use latchkey_app::door::visitor::Visitor;
-use latchkey_app::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, RETURN_NONCE, ShownProof};
+use latchkey_app::flows::strategies::{
+    FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, RETURN_NONCE, ShownProof,
+};
 use latchkey_app::people::challenges::links::digest;
-use latchkey_app::people::challenges::model::Challenge;
+use latchkey_app::people::challenges::model::{Challenge, Newcomer};
 use latchkey_app::people::users::model::User;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
@@ -17,6 +19,7 @@ use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use url::{ParseError, Url};
 
 use super::protocol::{self, AuthorizeRequest, Connection, Pending};
 use super::verdicts::{self, AccountProof};
@@ -61,8 +64,9 @@ pub(super) async fn begin(
     let site = &visitor.site;
     let given = |url: Option<&str>| url.filter(|url| !url.is_empty()).map(str::to_owned);
     let missing = || Error::param(Code::FormParamMissing, "redirect_url");
-    let redirect_url = given(errand.redirect_url).ok_or_else(missing)?;
+    let redirect_url = absolute(given(errand.redirect_url).ok_or_else(missing)?, &visitor.page());
     let complete_url = given(errand.complete_url).unwrap_or_else(|| redirect_url.clone());
+    let complete_url = absolute(complete_url, &redirect_url);
     for url in [&redirect_url, &complete_url] {
         redirects::allowed(cx, site, Some(url)).await?;
     }
@@ -76,8 +80,9 @@ pub(super) async fn begin(
         prompt: errand.prompt.filter(|prompt| !prompt.is_empty()),
     };
     let (url, pending) = protocol::authorize(cx, connection, request).await?;
-    let kept =
-        KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native: visitor.is_native };
+    // An app is told by an address of its own. Pages of the web have cookies by which they are known.
+    let is_native = visitor.is_native && [&redirect_url, &complete_url].iter().all(|url| !is_of_web(url));
+    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native };
     let details = json!({ "external_verification_redirect_url": url });
     Ok(Challenge {
         secret: Some(digest(&state)),
@@ -87,6 +92,21 @@ pub(super) async fn begin(
         details: details.as_object().cloned().unwrap_or_default(),
         ..Challenge::proven(connection.strategy(), cx.now)
     })
+}
+
+/// A URL as it is meant on a page: components on production instances send `/`, and mean that of the application.
+fn absolute(url: String, page: &str) -> String {
+    match Url::parse(&url) {
+        Err(ParseError::RelativeUrlWithoutBase) => {
+            Url::parse(page).and_then(|page| page.join(&url)).map_or(url, String::from)
+        }
+        _ => url,
+    }
+}
+
+fn is_of_web(url: &str) -> bool {
+    let scheme = url.split_once(':').map(|(scheme, _)| scheme).unwrap_or_default();
+    ["http", "https", ""].iter().any(|web| scheme.eq_ignore_ascii_case(web))
 }
 
 fn seal(act: &Act, kept: &KeptAttempt) -> Result<String> {
@@ -151,13 +171,15 @@ impl FirstFactor for ProviderAccounts {
             let act = shown.visitor.act(cx);
             match (shown.challenge, shown.challenge.and_then(|asked| asked.newcomer.clone())) {
                 // Somebody who wanted to sign up, and is a user already.
-                (Some(Challenge { transferable: true, .. }), Some(newcomer)) => {
-                    verdicts::acted_on(cx, &act, *newcomer).await
+                (Some(asked), Some(newcomer)) if shown.purpose == ProofPurpose::Transfer => {
+                    match began_natively(&act, asked)? {
+                        true => verdicts::of_unconfirmed(cx, &act, *newcomer).await,
+                        false => verdicts::acted_on(cx, &act, *newcomer).await,
+                    }
                 }
-                (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => match shown.is_sign_up {
-                    true => Ok(ProofVerdict::Nobody(newcomer)),
-                    false => verdicts::acted_on(cx, &act, *newcomer).await,
-                },
+                (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => {
+                    judged(cx, &act, shown.purpose, *newcomer).await
+                }
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
                 _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
             }
@@ -172,6 +194,24 @@ impl FirstFactor for ProviderAccounts {
         proof: &'a Value,
     ) -> BoxFuture<'a, Result<User>> {
         Box::pin(async move { AccountProof::read(proof)?.redeem(tx, act, user).await })
+    }
+}
+
+/// What is shown says of somebody, for what it is shown for.
+async fn judged(cx: &Cx, act: &Act, purpose: ProofPurpose, newcomer: Newcomer) -> Result<ProofVerdict> {
+    match purpose {
+        ProofPurpose::SignUp => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
+        ProofPurpose::Reverification => verdicts::of(cx, act, newcomer).await,
+        ProofPurpose::SignIn | ProofPurpose::Transfer => verdicts::acted_on(cx, act, newcomer).await,
+    }
+}
+
+/// Whether an app began, in a browser that cannot tell who did.
+fn began_natively(act: &Act, asked: &Challenge) -> Result<bool> {
+    match asked.sealed {
+        Some(_) => Ok(kept(act, asked)?.is_native),
+        // A token of the provider, which the page or app itself has shown.
+        None => Ok(false),
     }
 }
 
@@ -193,13 +233,9 @@ async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVer
     profile.first_name = profile.first_name.or(text(shown.fields, "first_name").map(str::to_owned));
     profile.last_name = profile.last_name.or(text(shown.fields, "last_name").map(str::to_owned));
     let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
-    let verdict = match shown.is_sign_up {
-        true => return Ok(ProofVerdict::Nobody(Box::new(newcomer))),
-        false => verdicts::acted_on(cx, act, newcomer).await?,
-    };
-    match verdict {
+    match judged(cx, act, shown.purpose, newcomer).await? {
         // Pages go on to sign up by themselves.
-        ProofVerdict::Nobody(_) if name == "google_one_tap" => {
+        ProofVerdict::Nobody(_) if name == "google_one_tap" && shown.purpose != ProofPurpose::SignUp => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountNotFound)))
         }
         verdict => Ok(verdict),

@@ -10,6 +10,7 @@ mod popup;
 pub mod protocol;
 pub mod providers;
 mod returning;
+mod takeover;
 pub mod tokens;
 mod verdicts;
 

@@ -1,5 +1,5 @@
 //! `/popup-callback`: where a window ends that an application opened for a provider. The page tells the window that opened it
-//! what came of it, by what stands in its own address, and the application closes it.
+//! what came of it, by what stands in its own address, and closes.
 
 use axum::Router;
 use axum::response::Response;

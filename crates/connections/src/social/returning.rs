@@ -193,6 +193,10 @@ impl SignUpAt {
             Err(error) if error.status() >= 500 => return Err(error),
             Err(error) => return self.fail(cx, visitor, error).await,
         };
+        if let Some(refusal) = step.refusal {
+            let asked = step.sign_up.external_account.unwrap_or_else(|| self.asked.clone());
+            return SignUpAt { asked, ..self }.fail(cx, visitor, refusal).await;
+        }
         let session = step.sign_up.created.map(|created| created.session);
         let (is_complete, proof) = (session.is_some(), step.sign_up.external_account);
         let is_transferable = proof.is_some_and(|proof| proof.transferable);
@@ -219,7 +223,8 @@ impl SignUpAt {
         }
         let (at, why) = (self.clone(), failure(&error));
         let failed = cx.write(move |tx| {
-            let held = registered::failed(at.asked.clone(), why);
+            let unproven = Challenge { verified_at: None, newcomer: None, ..at.asked.clone() };
+            let held = registered::failed(unproven, why);
             Box::pin(accounts::replace_returned(tx, at.context, at.id, at.asked, held))
         });
         failed.await?;

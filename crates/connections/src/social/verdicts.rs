@@ -1,15 +1,13 @@
 //! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
 //! proven.
 
-use latchkey_app::flows::accounts::sessions::{Sessions, change_and};
 use latchkey_app::flows::strategies::ProofVerdict;
 use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer};
-use latchkey_app::people::external_accounts::{change, rules};
+use latchkey_app::people::external_accounts::change;
 use latchkey_app::people::identifications::rules::checked;
 use latchkey_app::people::users::model::{ContactKind, User};
 use latchkey_app::people::users::store as users;
-use latchkey_base::kinds::UserId;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -18,8 +16,9 @@ use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::connecting::claimed;
 use super::protocol::{Connection, Profile, ProviderTokens};
-use super::tokens;
+use super::{takeover, tokens};
 
 /// How long the proof of an account is said to be good: pages read it, and nothing depends on it.
 const PROOF_MS: i64 = 600_000;
@@ -42,8 +41,15 @@ impl AccountProof {
 
     /// Connects the account to the user it proves, who must be locked.
     pub(super) async fn redeem(self, tx: &mut Tx, act: &Act, user: User) -> Result<User> {
+        let (provider, subject) = (&self.account.provider, &self.account.provider_user_id);
+        let holder = users::find_by_identifier(tx, &act.instance, provider, subject).await?;
+        if holder.is_some_and(|holder| holder.id != user.id) {
+            // Somebody has connected it since.
+            return Err(Error::new(Code::OauthIdentificationClaimed));
+        }
         let proof = proof(act, &self.account.provider)?;
-        change::connect(tx, act, user, self.account, proof, self.tokens.as_deref()).await
+        let connected = change::connect(tx, act, user, self.account, proof, self.tokens.as_deref());
+        connected.await.map_err(claimed)
     }
 }
 
@@ -130,7 +136,7 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     };
     match (is_verified, is_vouched) {
         (true, true) => Ok(ProofVerdict::User(user.id, proof(false)?)),
-        (true, false) => Ok(ProofVerdict::Maybe(user.id, id, proof(false)?)),
+        (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(false)?)),
         (false, true) => Ok(ProofVerdict::User(user.id, proof(true)?)),
         (false, false) => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
@@ -145,24 +151,20 @@ pub(super) async fn acted_on(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<P
     if let ProofVerdict::User(user, proof) = &verdict {
         let AccountProof { account, is_taken_over, .. } = AccountProof::read(proof)?;
         if let Some(address) = account.proven_email().filter(|_| is_taken_over) {
-            take_over(cx, act, user, address, &account.provider).await?;
+            takeover::take_over(cx, act, user, address, &account.provider).await?;
         }
     }
     Ok(verdict)
 }
 
-/// Gives an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
-/// waits for them. Sessions end, what is not proven goes, and the password is worth nothing until it is changed.
-async fn take_over(cx: &Cx, act: &Act, user: &UserId, address: &str, provider: &str) -> Result<()> {
-    let (address, provider) = (address.to_owned(), provider.to_owned());
-    let rule = move |user: User, act: &Act| {
-        let contact = user.email_addresses.all.iter().find(|held| fold(&held.value) == fold(&address));
-        match contact.is_some_and(|contact| contact.is_verified()) {
-            // Proven in the meantime.
-            true => Ok(user),
-            false => rules::taken_over(user, &address, &provider, act.now, &*act.rng),
+/// The same for somebody whose app began and was not told the outcome, so that anybody may have begun: they have to prove in
+/// another way who they are.
+pub(super) async fn of_unconfirmed(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
+    match of(cx, act, newcomer).await? {
+        ProofVerdict::User(_, proof) if AccountProof::read(&proof)?.is_taken_over => {
+            Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountExists)))
         }
-    };
-    change_and(cx, act.clone(), user.clone(), rule, Sessions::End).await?;
-    Ok(())
+        ProofVerdict::User(user, proof) => Ok(ProofVerdict::Maybe(user, None, proof)),
+        verdict => Ok(verdict),
+    }
 }

@@ -115,7 +115,7 @@ before(async () => {
   }
   // The first rule that fits counts: hosts with a port go before those without.
   ports.sort(([one], [other]) => Number(other.includes(':')) - Number(one.includes(':')));
-  const rules = [...ports.map(([host, port]) => `MAP ${host} 127.0.0.1:${port}`), 'MAP * ~NOTFOUND'];
+  const rules = [...ports.map(([host, port]) => `MAP ${host} 127.0.0.1:${port}`), 'EXCLUDE 127.0.0.1', 'MAP * ~NOTFOUND'];
   wishes.args = [`--host-resolver-rules=${rules.join(',')}`];
   wishes.env = { ...process.env, HOME: CHROMIUM_HOME, XDG_DATA_HOME: undefined };
 });

@@ -125,7 +125,8 @@ pub fn remove(
 
 /// Refuses to take the last way to sign in away.
 pub fn check_entrance(before: &User, after: &User, settings: &Settings) -> Result<()> {
-    let has_entrance = |user: &User| has_identifier(user) && !first_factors(user, None, settings).is_empty();
+    let has_way = |user: &User| has_wallet(user, settings) || !first_factors(user, None, settings).is_empty();
+    let has_entrance = |user: &User| has_identifier(user) && has_way(user);
     match has_entrance(after) || !has_entrance(before) {
         true => Ok(()),
         false => Err(Error::new(Code::IdentificationDeletionFailed)),

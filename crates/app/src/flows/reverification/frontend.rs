@@ -29,7 +29,7 @@ use crate::flows::sign_in::input::{
     AttemptFirstFactor, AttemptSecondFactor, PrepareFirstFactor, PrepareSecondFactor,
 };
 use crate::flows::sign_in::rules::{first_strategy, second_strategy};
-use crate::flows::strategies::{self, FirstFactor, ProofRequest, ShownProof};
+use crate::flows::strategies::{self, FirstFactor, ProofPurpose, ProofRequest, ShownProof};
 use crate::presence::sessions::model::Level;
 use crate::presence::sessions::present::PresentSession;
 use crate::presence::sessions::store;
@@ -214,7 +214,7 @@ async fn attempt_registered(
         visitor,
         strategy,
         user: Some(&user),
-        is_sign_up: false,
+        purpose: ProofPurpose::Reverification,
         challenge: begun,
         code,
         fields,

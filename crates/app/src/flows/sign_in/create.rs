@@ -15,7 +15,7 @@ use super::steps::{self, FactorRequest};
 use super::{finish, registered, rules, ticket};
 use crate::door::visitor::{LockedClient, Visitor};
 use crate::flows::factors::evidence::{Evidence, Shown, examine_evenly};
-use crate::flows::strategies::{self, ProofRequest, ShownProof};
+use crate::flows::strategies::{self, ProofPurpose, ProofRequest, ShownProof};
 use crate::people::challenges::model::Challenge;
 use crate::people::restrictions::check::check_typed;
 use crate::people::users::model::User;
@@ -43,7 +43,7 @@ pub async fn begin(
                 visitor,
                 strategy,
                 user: None,
-                is_sign_up: false,
+                purpose: ProofPurpose::SignIn,
                 challenge: None,
                 code: None,
                 fields,
@@ -93,7 +93,7 @@ async fn transferred(cx: &Cx, visitor: &Visitor, fields: &Map<String, Value>) ->
         visitor,
         strategy,
         user: None,
-        is_sign_up: false,
+        purpose: ProofPurpose::Transfer,
         challenge: Some(&challenge),
         code: None,
         fields,

@@ -27,7 +27,7 @@ use crate::door::client::view_context;
 use crate::door::reply::Envelope;
 use crate::door::visitor::Visitor;
 use crate::flows::factors::evidence::{Shown, examine, examine_evenly};
-use crate::flows::strategies::{self, FirstFactor, ProofRequest};
+use crate::flows::strategies::{self, FirstFactor, ProofPurpose, ProofRequest};
 use crate::presence::sign_ins::view::{self, SignInView};
 
 type Wrapped<'a> = Envelope<'a, SignInView>;
@@ -232,7 +232,7 @@ async fn try_registered(
         visitor,
         strategy,
         user: user.as_ref(),
-        is_sign_up: false,
+        purpose: ProofPurpose::SignIn,
         challenge,
         code,
         fields,

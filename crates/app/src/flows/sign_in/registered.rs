@@ -43,7 +43,7 @@ async fn keep(
     id: SignInId,
     challenge: Challenge,
 ) -> Result<SignInAttempt> {
-    let mut attempt = attempt::lock_alone(tx, &context, &id).await?;
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
     rules::expects_ticket(&attempt.sign_in, context.act.now)?;
     attempt.sign_in.first_factor = Some(challenge);
     store::save(tx, &attempt.sign_in).await?;
@@ -56,6 +56,8 @@ pub fn open(sign_in: &SignIn, strategy: Strategy, now: Time) -> Result<Option<&C
     match begun.map(|challenge| challenge.state(now)) {
         Some(State::Expired) => Err(Error::new(Code::VerificationExpired)),
         Some(State::Failed) => Err(Error::new(Code::VerificationFailed)),
+        // It leads to signing up, and nowhere else.
+        Some(State::Transferable) => Err(Error::new(Code::VerificationAlreadyVerified)),
         _ => Ok(begun),
     }
 }
@@ -195,14 +197,16 @@ pub async fn go_on(
         }
         ProofVerdict::Maybe(id, identification, proof) => {
             let user = lock_open(tx, context, &attempt, &id).await?;
-            let contact = user.email_addresses.find(&identification).ok_or_else(somebody_else)?;
-            attempt.sign_in.claim = Some(ClaimedIdentity {
-                identifier: contact.value.clone(),
-                named_by: Named::EmailAddress,
-                user: Some(user.id.clone()),
-                identification: Some(identification),
-                may_sign_up: false,
-                is_known: attempt.client.known_users.contains(&user.id),
+            attempt.sign_in.claim = Some(match identification {
+                None => ticket::claim(&attempt, &user, Named::Proof, somebody_else)?,
+                Some(id) => ClaimedIdentity {
+                    identifier: user.email_addresses.find(&id).ok_or_else(somebody_else)?.value.clone(),
+                    named_by: Named::EmailAddress,
+                    user: Some(user.id.clone()),
+                    identification: Some(id),
+                    may_sign_up: false,
+                    is_known: attempt.client.known_users.contains(&user.id),
+                },
             });
             attempt.sign_in.awaiting = Some(AwaitingProof { strategy, proof });
             attempt.sign_in.step = SignInStep::NeedsFirstFactor;

@@ -14,9 +14,9 @@ use super::step::{SignUpContext, StepOutcome, write_retrying_once};
 use super::{complete, restrictions, rules};
 use crate::door::visitor::Visitor;
 use crate::flows::sign_in::registered::{failed, taken};
-use crate::flows::strategies::{self, ProofRequest, ProofVerdict, ShownProof};
+use crate::flows::strategies::{self, ProofPurpose, ProofRequest, ProofVerdict, ShownProof};
 use crate::people::challenges::account::ProvenAccount;
-use crate::people::challenges::model::{Challenge, Newcomer};
+use crate::people::challenges::model::{Challenge, Newcomer, State};
 use crate::people::challenges::rules::failure;
 use crate::people::external_accounts::rules::from_provider;
 use crate::people::users::model::ContactKind;
@@ -45,7 +45,7 @@ pub async fn asked(
             visitor,
             strategy,
             user: None,
-            is_sign_up: true,
+            purpose: ProofPurpose::SignUp,
             challenge: None,
             code: None,
             fields,
@@ -87,12 +87,17 @@ pub async fn filled(tx: &mut Tx, act: &Act, before: SignUp, proof: Challenge) ->
     let account = newcomer.account.clone().unwrap_or_default();
     if is_user(tx, act, &account).await? {
         let failure = Some(Box::new(failure(&Error::new(Code::ExternalAccountExists))));
-        let external_account = Some(Challenge { transferable: true, failure, sealed: None, ..proof });
+        // What is sealed says whether an app began, which matters to whoever goes on from here.
+        let external_account = Some(Challenge { transferable: true, failure, ..proof });
         return Ok(SignUp { external_account, ..before });
     }
-    let after = with_account(tx, act, before.clone(), &newcomer, &account).await?;
-    match restrictions::check(tx, act, &after).await {
-        Ok(()) => Ok(SignUp { external_account: Some(Challenge { sealed: None, ..proof }), ..after }),
+    let entered = async {
+        let after = with_account(tx, act, before.clone(), &newcomer, &account).await?;
+        restrictions::check(tx, act, &after).await?;
+        Ok::<_, Error>(after)
+    };
+    match entered.await {
+        Ok(after) => Ok(SignUp { external_account: Some(Challenge { sealed: None, ..proof }), ..after }),
         Err(refusal) if refusal.status() < 500 => {
             let unproven = Challenge { verified_at: None, newcomer: None, ..proof };
             Ok(SignUp { external_account: Some(failed(unproven, failure(&refusal))), ..before })
@@ -137,9 +142,10 @@ async fn with_account(
     let last = newcomer.last_name.clone().or(account.last_name.clone());
     sign_up.first_name = given(sign_up.first_name, &first, attributes.first_name.enabled);
     sign_up.last_name = given(sign_up.last_name, &last, attributes.last_name.enabled);
-    let claimed = told_address(act, account)
-        .and_then(|text| rules::claim(ContactKind::Email, text, settings, act.test_mode).ok());
-    if let Some(address) = claimed {
+    let told = told_address(act, account).filter(|_| attributes.email_address.enabled);
+    if let Some(text) = told {
+        // It was checked when the provider named it: what is refused now is kept out by the settings.
+        let address = rules::claim(ContactKind::Email, text, settings, act.test_mode)?;
         let own = sign_up.email_address.take();
         let claimed = match own {
             // An invitation, or the person, says otherwise.
@@ -226,6 +232,9 @@ pub async fn take_return(
         return Err(unknown());
     }
     let asked = asked.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    if asked.state(cx.now) == State::Expired {
+        return Err(Error::new(Code::VerificationExpired));
+    }
     let found = strategies::find(&cx.app.product.registry, asked.strategy.name(), &visitor.site.settings);
     let (strategy, factor) = found.ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let fields = Map::from_iter([(strategies::RETURN_NONCE.to_owned(), Value::String(nonce))]);
@@ -233,7 +242,7 @@ pub async fn take_return(
         visitor,
         strategy,
         user: None,
-        is_sign_up: true,
+        purpose: ProofPurpose::SignUp,
         challenge: Some(&asked),
         code: None,
         fields: &fields,

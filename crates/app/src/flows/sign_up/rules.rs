@@ -254,6 +254,10 @@ pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
     let mut user = users::create(&input, on, &mut problems)?;
     user.unsafe_metadata = sign_up.unsafe_metadata.clone();
     user.public_metadata = sign_up.public_metadata.clone();
+    if sign_up.newcomer().is_some_and(|newcomer| newcomer.account.is_some()) {
+        // The account at the provider says who it is, and is connected to the user below.
+        problems.retain(|problem| problem.code != Code::FormDataMissing);
+    }
     Error::collect(problems)?;
     for kind in [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet] {
         let Some(claimed) = sign_up.claimed(kind) else { continue };

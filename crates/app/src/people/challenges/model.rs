@@ -2,7 +2,7 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{ClientId, IdentificationId};
-use latchkey_kernel::limits::VERIFICATION_ATTEMPTS;
+use latchkey_kernel::limits::{VERIFICATION_ATTEMPTS, VERIFICATION_MS};
 use latchkey_kernel::strategy::Strategy;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -125,6 +125,12 @@ impl Challenge {
             Challenge { expire_at: Some(expire_at), .. } if *expire_at <= now => State::Expired,
             _ => State::Unverified,
         }
+    }
+
+    /// Whether the other kind of attempt may go on from it: soon after it was proven, by whoever is still there.
+    pub fn may_be_transferred(&self, now: Time) -> bool {
+        let is_fresh = |proven: Time| now < proven.plus_ms(VERIFICATION_MS);
+        self.state(now) == State::Transferable && self.verified_at.is_none_or(is_fresh)
     }
 
     /// The challenge as this strategy answers it: a link for which a code was shown can be answered by that code. From

@@ -11,7 +11,11 @@ use crate::people::challenges::account::ProvenAccount;
 use crate::people::challenges::model::Challenge;
 use crate::people::identifications::input::NewContactStatus;
 use crate::people::identifications::rules as identifications;
-use crate::people::users::model::{Contact, ContactKind, LinkedAccount, User, Verification};
+use crate::people::users::credentials::Credentials;
+use crate::people::users::factors::without_mfa;
+use crate::people::users::model::{
+    Contact, ContactKind, Contacts, LinkedAccount, PasswordState, User, Verification,
+};
 
 /// An account that is to be connected, and of which nothing is proven yet.
 pub fn wanted(provider: &str, challenge: Challenge, now: Time, rng: &dyn Rng) -> ExternalAccount {
@@ -132,17 +136,31 @@ pub fn from_provider(provider: &str) -> Result<Strategy> {
 }
 
 /// The user as somebody finds them who has proven the address that whoever made the account never did. That may have been
-/// a stranger: nothing else that is not proven stays, and the password must be changed.
-pub fn taken_over(mut user: User, address: &str, provider: &str, now: Time, rng: &dyn Rng) -> Result<User> {
-    for contacts in [&mut user.email_addresses, &mut user.phone_numbers, &mut user.web3_wallets] {
-        contacts.all.retain(|contact| contact.is_verified() || fold(&contact.value) == fold(address));
-        let is_there = |id: &IdentificationId| contacts.all.iter().any(|contact| contact.id == *id);
-        contacts.primary = contacts.primary.take().filter(is_there);
-    }
+/// a stranger: nothing stays by which they could come in again, and the password must be changed.
+pub fn taken_over(
+    (user, credentials): (User, Credentials),
+    address: &str,
+    provider: &str,
+    now: Time,
+    rng: &dyn Rng,
+) -> Result<(User, Credentials)> {
+    let (user, credentials) = without_mfa(user, credentials);
+    let mut user = User {
+        phone_numbers: Contacts::default(),
+        web3_wallets: Contacts::default(),
+        passkeys: Vec::new(),
+        trusted_devices: Vec::new(),
+        external_accounts: Vec::new(),
+        ..user
+    };
+    let addresses = &mut user.email_addresses;
+    addresses.all.retain(|contact| fold(&contact.value) == fold(address));
+    addresses.primary = addresses.all.first().map(|contact| contact.id.clone());
     if let Some(password) = &mut user.password {
-        password.compromised = true;
+        // Changed as of now: an attempt in which it was shown must not go on.
+        *password = PasswordState { updated_at: now, compromised: true };
     }
-    with_proven_address(user, address, provider, now, rng)
+    Ok((with_proven_address(user, address, provider, now, rng)?, credentials))
 }
 
 /// Takes a connected account away, and returns it.

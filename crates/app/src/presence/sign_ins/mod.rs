@@ -10,7 +10,7 @@ use latchkey_db::Tx;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::clients::model::Client;
-use crate::people::challenges::model::{Challenge, State};
+use crate::people::challenges::model::Challenge;
 use crate::people::users::store as users;
 use crate::people::users::view::ViewContext;
 
@@ -39,5 +39,5 @@ async fn under_way(tx: &mut Tx, client: &Client, now: Time) -> Result<Option<mod
 /// What somebody proved on a client though nobody has an account with it: signing up goes on from there.
 pub async fn transferable(tx: &mut Tx, client: &Client, now: Time) -> Result<Option<Challenge>> {
     let challenge = under_way(tx, client, now).await?.and_then(|sign_in| sign_in.first_factor);
-    Ok(challenge.filter(|challenge| challenge.state(now) == State::Transferable))
+    Ok(challenge.filter(|challenge| challenge.may_be_transferred(now)))
 }

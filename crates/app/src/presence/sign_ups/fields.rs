@@ -69,7 +69,10 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> SignUpProgress {
             ([first, ..], _) => first,
             ([], _) => "email_address",
         };
-        progress.require(any, given.is_some());
+        // Where nothing else says who somebody is, the account does.
+        if !(enabled.is_empty() && has_account) {
+            progress.require(any, given.is_some());
+        }
     }
     let can_be_reached = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]
         .iter()

@@ -16,7 +16,7 @@ use latchkey_db::Tx;
 use serde_json::value::{RawValue, to_raw_value};
 
 use super::clients::model::Client;
-use crate::people::challenges::model::{Challenge, State};
+use crate::people::challenges::model::Challenge;
 use crate::people::users::view::ViewContext;
 
 /// The attempt under way on a client, as it is shown with it.
@@ -37,5 +37,5 @@ async fn under_way(tx: &mut Tx, client: &Client, now: Time) -> Result<Option<mod
 /// on from there.
 pub async fn transferable(tx: &mut Tx, client: &Client, now: Time) -> Result<Option<Challenge>> {
     let asked = under_way(tx, client, now).await?.and_then(|sign_up| sign_up.external_account);
-    Ok(asked.filter(|asked| asked.state(now) == State::Transferable))
+    Ok(asked.filter(|asked| asked.may_be_transferred(now)))
 }

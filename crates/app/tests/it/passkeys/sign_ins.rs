@@ -50,6 +50,7 @@ async fn whoever_said_who_they_are_is_offered_their_own_passkeys() {
     let id = sign_in["id"].as_str().unwrap();
     let prepared =
         shown(step(&mut browser, id, "prepare_first_factor", json!({"strategy": "passkey"})).await);
+    assert_eq!(prepared["supported_first_factors"], sign_in["supported_first_factors"]);
     let options = options(&prepared["first_factor_verification"]);
     assert_eq!(options["allowCredentials"].as_array().unwrap().len(), 1);
     assert_eq!(options["allowCredentials"][0]["type"], "public-key");

@@ -1,13 +1,16 @@
 //! What strangers try, by the names of the attacks.
 
 use futures_util::future::join_all;
-use latchkey_testkit::{Browser, TestServer};
+use latchkey_kernel::settings::Settings;
+use latchkey_testkit::{Browser, FakeProvider, TestServer};
 use serde_json::json;
 
 use super::{
-    ADA, BACK, Before, DONE, back, begin, client, page, path, prepared, signed_up, start, through, visit,
-    with_mock,
+    ADA, BACK, Before, DONE, UNSURE, back, begin, client, page, path, prepared, signed_up, start, through,
+    visit, with_mock,
 };
+use crate::me::support::sign_in;
+use crate::passkeys::authenticator::Authenticator;
 use crate::sign_ins::{EMAIL, PASSWORD, server};
 
 /// The answer of a provider is good once, however many bring it.
@@ -122,6 +125,64 @@ async fn a5_the_stranger_is_gone_after_a_transfer_too() {
     assert_eq!(client(&mut stranger).await["sessions"], json!([]));
 }
 
+/// The stranger has made other ways in meanwhile: all of them go.
+#[tokio::test]
+async fn a5_the_stranger_has_no_other_way_in() {
+    let t = server(|settings| {
+        with_mock(settings);
+        let attributes = &mut settings.attributes;
+        attributes.email_address.verify_at_sign_up = false;
+        attributes.passkey.enabled = true;
+        attributes.phone_number.enabled = true;
+    })
+    .await;
+    let mut stranger = t.browser();
+    let fields = json!({"email_address": EMAIL, "password": PASSWORD});
+    let made = stranger.post("/v1/client/sign_ups", fields.clone()).await.ok();
+    let user = made["response"]["created_user_id"].as_str().unwrap().to_owned();
+    let phone = json!({"user_id": user, "phone_number": "+15555550100", "verified": true});
+    t.post("/v1/phone_numbers", phone).await.ok();
+    let other = json!({"user_id": user, "email_address": "stranger@example.com", "verified": true});
+    t.post("/v1/email_addresses", other).await.ok();
+    let mut me = sign_in(&t, &user).await;
+    let mut device = Authenticator::new();
+    me.register(&mut device).await;
+    let own = me
+        .post("/v1/me/external_accounts", json!({"strategy": "oauth_mock", "redirect_url": BACK}))
+        .await
+        .ok();
+    through(&mut me.browser, &own["response"], "email_address=stranger@example.com&id=666").await;
+    let secret = json!({"totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"});
+    t.patch(&format!("/v1/users/{user}"), secret).await.ok();
+    // An attempt of the stranger stands before its second factor.
+    let mut waiting = t.browser();
+    let fields = json!({"identifier": EMAIL, "password": PASSWORD});
+    let attempt = waiting.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+    assert_eq!(attempt["status"], "needs_second_factor");
+
+    let mut browser = t.browser();
+    let begun = begin(&mut browser, "sign_ins").await;
+    assert_eq!(through(&mut browser, &begun, ADA).await, BACK);
+    let sign_in = client(&mut browser).await["sign_in"].take();
+    assert_eq!(sign_in["status"], "needs_new_password");
+    let left = t.get(&format!("/v1/users/{user}")).await.ok();
+    let count = |name: &str| left[name].as_array().unwrap().len();
+    assert_eq!(
+        ["email_addresses", "phone_numbers", "passkeys", "external_accounts"].map(count),
+        [1, 0, 0, 1],
+        "{left:#}"
+    );
+    assert_eq!(
+        (&left["totp_enabled"], &left["external_accounts"][0]["provider_user_id"]),
+        (&json!(false), &json!("42"))
+    );
+    let path = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
+    let refused = waiting.post(&path, json!({"strategy": "totp", "code": "123456"})).await;
+    refused.is_error(400, "client_state_invalid");
+    let refused = crate::passkeys::sign_in(&mut t.browser(), &mut device).await;
+    assert_eq!(refused.code(), "passkey_not_registered");
+}
+
 /// A6: an address that somebody has derived from one that is not theirs any more.
 #[tokio::test]
 async fn a6_subaddresses_are_refused_where_the_provider_blocks_them() {
@@ -167,38 +228,97 @@ async fn a2_a_browser_that_did_not_begin_gets_no_client_of_somebody_else() {
     assert!(client(&mut victim).await.is_null());
 }
 
-/// Where there are cookies, only the browser that began brings the answer.
+/// Where there are cookies, only the browser that began brings the answer, whatever it says it is.
 #[tokio::test]
 async fn a1_an_answer_in_another_browser_counts_for_nobody_in_production() {
-    use latchkey_kernel::settings::{SealedSetting, Settings, SocialProvider};
-
     let t = TestServer::start().await;
+    let provider = FakeProvider::start(&t).await;
     let mut settings = Settings::default();
-    let name = "social.custom_fake.client_secret";
-    let own = SocialProvider {
-        enabled: true,
-        name: Some("Fake".into()),
-        client_id: Some("id".into()),
-        client_secret: Some(SealedSetting::seal(&t.master, &t.other.id, name, "secret").unwrap()),
-        authorize_url: Some("https://provider.example/authorize".into()),
-        token_url: Some("https://provider.example/token".into()),
-        userinfo_url: Some("https://provider.example/userinfo".into()),
-        ..SocialProvider::default()
-    };
+    let mut own = provider.custom(&t, &t.other, "custom_fake");
+    own.allow_private_addresses = true;
     settings.social.insert("custom_fake".into(), own);
     t.set_settings_of(&t.other, settings).await;
-    let mut attacker = t.browser_at(&t.other);
-    attacker.origin = None;
-    let domain = t.other.frontend_api.trim_start_matches("clerk.").to_owned();
-    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": format!("https://{domain}/back")});
-    let attempt = attacker.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
-    let url = attempt["first_factor_verification"]["external_verification_redirect_url"].as_str().unwrap();
-    let state = url.split(['?', '&']).find_map(|pair| pair.strip_prefix("state=")).unwrap();
-    let callback = format!("/v1/oauth_callback?error=access_denied&state={state}");
-    let mut victim = t.browser_at(&t.other);
-    victim.open(&callback).await.is_error(400, "oauth_callback_invalid");
-    // The one that began is answered.
-    assert_eq!(back(&mut attacker, &callback).await, format!("https://{domain}/back"));
+    let home = format!("https://{}/back", t.other.frontend_api.trim_start_matches("clerk."));
+    for (what, proof) in [
+        ("sign_ins", "/first_factor_verification"),
+        ("sign_ins?_is_native=1", "/first_factor_verification"),
+        ("sign_ups", "/verifications/external_account"),
+        ("sign_ups?_is_native=1", "/verifications/external_account"),
+    ] {
+        let mut attacker = t.browser_at(&t.other);
+        attacker.origin = None;
+        let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": home});
+        let answer = attacker.post(&format!("/v1/client/{what}"), fields).await;
+        let token = answer.header("authorization").to_owned();
+        let attempt = answer.ok()["response"].take();
+        let url = attempt.pointer(&format!("{proof}/external_verification_redirect_url")).unwrap();
+        let returned = provider.visit(url.as_str().unwrap());
+        let callback = &returned[returned.find("/v1/").unwrap()..];
+        let asked = provider.count("/token");
+        let mut victim = t.browser_at(&t.other);
+        victim.open(callback).await.is_error(400, "oauth_callback_invalid");
+        assert_eq!(provider.count("/token"), asked, "{what}");
+        // The one that began is answered.
+        if token.is_empty() {
+            assert!(back(&mut attacker, callback).await.starts_with(&home), "{what}");
+        }
+    }
+}
+
+/// A transferred proof is used up: whoever still knows the attempt gets nothing for it.
+#[tokio::test]
+async fn what_was_proven_for_signing_up_does_not_sign_in_later() {
+    let t = start().await;
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    through(&mut browser, &attempt, ADA).await;
+    let path = format!("/v1/client/sign_ins/{}/attempt_first_factor", attempt["id"].as_str().unwrap());
+    let again = json!({"strategy": "oauth_mock"});
+    browser.post(&path, again.clone()).await.is_error(400, "verification_already_verified");
+    let done = browser.post("/v1/client/sign_ups", json!({"transfer": true})).await.ok();
+    let session = done["response"]["created_session_id"].as_str().unwrap();
+    browser.delete(&format!("/v1/client/sessions/{session}")).await;
+    browser.post(&format!("/v1/client/sessions/{session}/end"), json!({})).await;
+    let refused = browser.post(&path, again).await;
+    assert!([400, 404].contains(&refused.status), "{:#}", refused.json);
+    assert_eq!(client(&mut browser).await["sessions"], json!([]));
+}
+
+#[tokio::test]
+async fn what_was_proven_is_transferred_soon_or_not_at_all() {
+    let t = prepared(Before::Address).await;
+    for (what, other, person) in
+        [("sign_ins", "sign_ups", "email_address=new@example.com"), ("sign_ups", "sign_ins", ADA)]
+    {
+        let mut browser = t.browser();
+        let attempt = begin(&mut browser, what).await;
+        through(&mut browser, &attempt, person).await;
+        t.clock.advance_ms(10 * 60_000 + 1);
+        let late = browser.post(&format!("/v1/client/{other}"), json!({"transfer": true})).await;
+        late.is_error(400, "account_transfer_invalid");
+    }
+}
+
+/// Two clients, one account: what waits for another proof finds that somebody else has connected it since.
+#[tokio::test]
+async fn an_account_that_somebody_else_connected_meanwhile_is_theirs() {
+    let t = prepared(Before::Address).await;
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    through(&mut browser, &attempt, UNSURE).await;
+    t.user(json!({"email_address": ["bob@example.com"], "password": PASSWORD})).await;
+    let mut bob = t.browser();
+    let fields = json!({"identifier": "bob@example.com", "password": PASSWORD});
+    bob.post("/v1/client/sign_ins", fields).await.ok();
+    let account = bob
+        .post("/v1/me/external_accounts", json!({"strategy": "oauth_mock", "redirect_url": BACK}))
+        .await
+        .ok();
+    through(&mut bob, &account["response"], UNSURE).await;
+    let path = format!("/v1/client/sign_ins/{}/attempt_first_factor", attempt["id"].as_str().unwrap());
+    let refused = browser.post(&path, json!({"strategy": "password", "password": PASSWORD})).await;
+    refused.is_error(400, "oauth_identification_claimed");
+    assert_eq!(client(&mut browser).await["sessions"], json!([]));
 }
 
 /// Apple answers with a form: it changes nothing, and leads to the same with a query.

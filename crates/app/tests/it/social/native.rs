@@ -51,7 +51,7 @@ async fn an_app_gets_its_session_with_what_it_was_told() {
     // A1: whoever began it and was not told gets nothing.
     let waiting = app.get(&format!("/v1/client/sign_ins/{id}?_is_native=1")).await.ok();
     assert_eq!(waiting["response"]["status"], "needs_identifier");
-    assert_ne!(app.get(&shown("guess")).await.status, 200);
+    app.get(&shown("guess")).await.is_problem(400, "verification_strategy_invalid", "strategy");
     let done = app.get(&shown(nonce)).await;
     assert!(!done.header("authorization").is_empty());
     assert_eq!(done.ok()["response"]["status"], "complete");
@@ -70,6 +70,25 @@ async fn an_app_is_told_to_go_on_with_the_other() {
     let attempt = begin(&mut other, "sign_ups").await;
     let there = returned(&mut browser, &attempt, ADA).await;
     assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_exists"));
+    // A1: whoever began and was not told the outcome has to prove in another way that it is them.
+    let moved = other.post("/v1/client/sign_ins?_is_native=1", json!({"transfer": true})).await.ok();
+    let sign_in = &moved["response"];
+    assert_eq!(
+        (&sign_in["status"], &moved["client"]["sessions"]),
+        (&json!("needs_first_factor"), &json!([]))
+    );
+    let ways: Vec<_> =
+        sign_in["supported_first_factors"].as_array().unwrap().iter().map(|way| &way["strategy"]).collect();
+    assert_eq!(ways, ["email_code", "oauth_mock"]);
+    let path = |step: &str| {
+        format!("/v1/client/sign_ins/{}/{step}_first_factor?_is_native=1", sign_in["id"].as_str().unwrap())
+    };
+    let code = json!({"strategy": "email_code", "email_address_id": sign_in["supported_first_factors"][0]["email_address_id"]});
+    other.post(&path("prepare"), code).await.ok();
+    let code = crate::sign_ins::code(&t).await;
+    let done = other.post(&path("attempt"), json!({"strategy": "email_code", "code": code})).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    let (mut other, mut browser) = device(&t).await;
     let denied = begin(&mut other, "sign_ins").await;
     let there = returned(&mut browser, &denied, "deny=true").await;
     assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=oauth_access_denied"));
@@ -86,5 +105,20 @@ async fn an_app_signs_up_with_what_it_was_told() {
     let path = format!("/v1/client/sign_ups/{id}?_is_native=1&rotating_token_nonce={nonce}");
     let done = app.get(&path).await.ok();
     assert_eq!(done["response"]["status"], "complete");
-    assert_ne!(app.get(&path).await.status, 500);
+    // It is good once.
+    app.get(&path).await.is_error(401, "signed_out");
+}
+
+/// A1: what an app shows is good for as long as the proof is.
+#[tokio::test]
+async fn what_an_app_was_told_is_good_for_ten_minutes() {
+    let t = server().await;
+    let (mut app, mut browser) = device(&t).await;
+    let attempt = begin(&mut app, "sign_ups").await;
+    let there = returned(&mut browser, &attempt, ADA).await;
+    let nonce = there.split_once("rotating_token_nonce=").unwrap_or_else(|| panic!("{there}")).1;
+    t.clock.advance_ms(10 * 60_000 + 1);
+    let id = attempt["id"].as_str().unwrap();
+    let path = format!("/v1/client/sign_ups/{id}?_is_native=1&rotating_token_nonce={nonce}");
+    app.get(&path).await.is_error(400, "verification_expired");
 }

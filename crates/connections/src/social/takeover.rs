@@ -1,0 +1,65 @@
+//! Giving an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
+//! waits for them.
+
+use latchkey_app::flows::accounts::sessions::Sessions;
+use latchkey_app::flows::factors::rules::check_open;
+use latchkey_app::people::external_accounts::{rules, store as tokens};
+use latchkey_app::people::users::change::{UserTarget, with_secrets};
+use latchkey_app::people::users::model::User;
+use latchkey_base::Result;
+use latchkey_base::kinds::UserId;
+use latchkey_base::text::fold;
+use latchkey_db::Tx;
+use latchkey_kernel::cx::{Act, Cx};
+
+use crate::passkeys::store as passkeys;
+
+/// Ends the sessions of a user, and takes away all by which somebody else could come in. Nothing happens to whoever has
+/// proven the address in the meantime, or may not sign in.
+pub(super) async fn take_over(
+    cx: &Cx,
+    act: &Act,
+    user: &UserId,
+    address: &str,
+    provider: &str,
+) -> Result<()> {
+    let (act, user) = (act.clone(), user.clone());
+    let (address, provider) = (address.to_owned(), provider.to_owned());
+    let taken = cx.write(move |tx| {
+        Box::pin(async move {
+            let mut settling = Sessions::End.lock(tx, &act, &[&user]).await?;
+            let rule = |user: User, credentials| {
+                if !is_unclaimed(&user, &address, &act) {
+                    return Ok((user, credentials, None));
+                }
+                let before = user.clone();
+                let held = (user, credentials);
+                let (user, credentials) = rules::taken_over(held, &address, &provider, act.now, &*act.rng)?;
+                Ok((user, credentials, Some(before)))
+            };
+            let (_, before) = with_secrets(tx, &act, &UserTarget::User(user), rule).await?;
+            if let Some(before) = before {
+                forget(tx, &act, &before).await?;
+                settling.settle(tx, &act, &before.id).await?;
+            }
+            Ok(())
+        })
+    });
+    taken.await
+}
+
+fn is_unclaimed(user: &User, address: &str, act: &Act) -> bool {
+    let contact = user.email_addresses.all.iter().find(|held| fold(&held.value) == fold(address));
+    contact.is_some_and(|contact| !contact.is_verified()) && check_open(user, act.now).is_ok()
+}
+
+/// Deletes what belongs to accounts and passkeys that are taken away.
+async fn forget(tx: &mut Tx, act: &Act, before: &User) -> Result<()> {
+    for account in &before.external_accounts {
+        tokens::delete(tx, &act.instance, &account.id).await?;
+    }
+    for passkey in &before.passkeys {
+        passkeys::delete(tx, &act.instance, &before.id, &passkey.id).await?;
+    }
+    Ok(())
+}
