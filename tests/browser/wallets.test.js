@@ -2,13 +2,12 @@
 import assert from 'node:assert/strict';
 import { before } from 'node:test';
 
-import { getBytes, Wallet } from 'ethers';
+import { Wallet } from 'ethers';
 
 import { browserTest } from './support/browser.js';
 import { press, sees } from './support/components.js';
 import { newInstance } from './support/server.js';
-
-const METAMASK = 'web3_metamask_signature';
+import { install, METAMASK, shortened } from './support/wallets.js';
 
 let instance;
 before(async () => {
@@ -23,34 +22,9 @@ before(async () => {
   );
 });
 
-/** Installs an extension that holds the keys of wallets; the last one is the account that is chosen in it. */
-async function install(context) {
-  const extension = { wallets: [], texts: [] };
-  await context.exposeFunction('askExtension', (method, params) => {
-    const wallet = extension.wallets.at(-1);
-    if (method === 'eth_requestAccounts') return [wallet.address];
-    assert.equal(method, 'personal_sign');
-    assert.equal(params[1].toLowerCase(), wallet.address.toLowerCase());
-    const bytes = getBytes(params[0]);
-    extension.texts.push(new TextDecoder().decode(bytes));
-    return wallet.signMessage(bytes);
-  });
-  await context.addInitScript(() => {
-    const provider = { request: ({ method, params }) => window.askExtension(method, params) };
-    const info = { uuid: 'e6b1e1f0-0000-4000-8000-000000000001', name: 'MetaMask', icon: 'data:,', rdns: 'io.metamask' };
-    const announce = () =>
-      window.dispatchEvent(new CustomEvent('eip6963:announceProvider', { detail: Object.freeze({ info, provider }) }));
-    window.addEventListener('eip6963:requestProvider', announce);
-    window.ethereum = provider;
-    announce();
-  });
-  return extension;
-}
-
 const signInBy = (page) => page.getByRole('button', { name: /metamask/i }).click();
 const isIn = (page) => page.getByRole('heading', { name: 'You are signed in' }).waitFor();
 const userOf = (page) => page.evaluate(() => window.Clerk.user?.id);
-const shortened = (address) => `${address.slice(0, 6)}...${address.slice(-4)}`;
 
 async function holderOf(address) {
   const { data } = await instance.clerk.users.getUserList({ web3Wallet: [address] });

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { after, before } from 'node:test';
 
-import { isSignedIn, isSignedOut, signIn } from '../support/components.js';
+import { isSignedIn, isSignedOut, signIn, typeCode } from '../support/components.js';
 import { agree, serveProvider } from '../support/oidc.js';
-import { newEmail, newPerson } from '../support/people.js';
+import { newEmail, newPerson, newTestEmail } from '../support/people.js';
 import { apps, frontendUrl, productionTest } from './support/world.js';
 import { signOut } from './support/steps.js';
 
@@ -96,4 +96,29 @@ productionTest('whoever denies is told so', async ({ page }) => {
   await begin(page);
   await page.getByRole('link', { name: /cancel/i }).click();
   await page.getByText('You did not grant access').first().waitFor();
+}, { others });
+
+productionTest('what is missing is asked for', async ({ page }) => {
+  // The provider has not verified the address; its code is 424242.
+  const email = `unproven.${newTestEmail()}`;
+  await page.goto(`${apps.react.url}/sign-up`);
+  await begin(page);
+  await agree(page, email);
+  await typeCode(page, '424242');
+  await isSignedIn(page, email);
+  assert.equal((await only(email)).externalAccounts[0].emailAddress, email);
+}, { others });
+
+productionTest('an account is asked for what the application wants to do with it', async ({ page }) => {
+  const email = newEmail();
+  await page.goto(`${apps.react.url}/sign-up`);
+  await begin(page);
+  await agree(page, email);
+  await isSignedIn(page, email);
+  await page.goto(`${apps.react.url}/profile?custom_acme=calendar`);
+  await page.getByRole('button', { name: 'Reconnect' }).click();
+  await agree(page);
+  await page.waitForURL(/profile/);
+  await page.locator('.cl-profileSectionItem__connectedAccounts').filter({ hasText: email }).waitFor();
+  assert.match((await only(email)).externalAccounts[0].approvedScopes, /calendar/);
 }, { others });

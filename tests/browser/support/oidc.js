@@ -77,5 +77,6 @@ export async function agree(page, email) {
     await page.locator('input[name=password]').fill('any');
     await page.getByRole('button', { name: 'Sign-in' }).click();
   }
-  await page.getByRole('button', { name: 'Continue' }).click();
+  // The page that led here may still be there, with a button of the same name.
+  await page.locator('form[action*="/interaction/"]').getByRole('button', { name: 'Continue' }).click();
 }

@@ -100,6 +100,53 @@ async fn a_sign_in_leads_to_the_provider_and_back() {
     assert_eq!(client["sign_in"], Value::Null);
 }
 
+/// A session that still needs something is opened, and the page that began shows what.
+#[tokio::test]
+async fn a_pending_session_leads_to_the_page_that_began() {
+    let t = server(|settings| {
+        with_mock(settings);
+        settings.organizations.enabled = true;
+        settings.organizations.force_selection = true;
+    })
+    .await;
+    for what in ["sign_ups", "sign_ins"] {
+        let mut browser = t.browser();
+        let attempt = begin(&mut browser, what).await;
+        assert_eq!(through(&mut browser, &attempt, ADA).await, BACK, "{what}");
+        assert_eq!(client(&mut browser).await["sessions"][0]["status"], "pending", "{what}");
+    }
+}
+
+/// Where scripts show a token of the developer's browser, that may have no cookie here. The application's backend learns by
+/// the address that somebody signed in.
+#[tokio::test]
+async fn a_browser_without_cookies_brings_the_application_a_token() {
+    let t = start().await;
+    signed_up(&t, ADA).await;
+    let host = "clerk.example.accounts.dev";
+    let id = t.tenant.id.clone();
+    let moved = t.db().write(move |tx| {
+        Box::pin(async move {
+            let sql = "UPDATE instances SET frontend_api = $1 WHERE id = $2";
+            Ok(tx.run(&[sql], &[host.into(), (&id).into()]).await?)
+        })
+    });
+    assert_eq!(moved.await.unwrap(), 1);
+    let path = |url: &str| url.split_once(host).unwrap_or_else(|| panic!("{url}")).1.to_owned();
+    let mut app = t.browser_at_host(host);
+    let attempt = begin(&mut app, "sign_ins").await;
+    let page = &attempt["first_factor_verification"]["external_verification_redirect_url"];
+    let answer = app.open(&format!("{}&{ADA}", path(page.as_str().unwrap()))).await;
+    let callback = path(answer.header("location"));
+    let mut window = t.browser_at_host(host);
+    let there = back(&mut window, &callback).await;
+    let token = there.strip_prefix(&format!("{DONE}?__clerk_db_jwt=")).unwrap_or_else(|| panic!("{there}"));
+    assert!(window.cookies.get("__client").is_none());
+    let mut app = t.browser_at_host(host);
+    app.dev_browser = Some(token.to_owned());
+    assert_eq!(client(&mut app).await["sessions"].as_array().unwrap().len(), 1);
+}
+
 /// Components on production instances send paths, and mean those of the page that leads back.
 #[tokio::test]
 async fn a_path_is_meant_on_the_page_that_leads_back() {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use latchkey_app::door::cookies;
 use latchkey_app::door::redirects::{self, Destination};
 use latchkey_app::door::visitor::Visitor;
 use latchkey_app::flows::sign_in::attempt::SignInContext;
@@ -14,11 +15,16 @@ use latchkey_app::flows::strategies::{ProofVerdict, RETURN_NONCE};
 use latchkey_app::people::challenges::links::digest;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer, State};
 use latchkey_app::people::challenges::rules::failure;
+use latchkey_app::presence::clients::store as clients;
+use latchkey_app::presence::sessions::model::SessionStatus;
+use latchkey_app::presence::sessions::store as sessions;
 use latchkey_app::presence::sign_ins::model::SignInStep;
 use latchkey_app::presence::sign_ins::store as sign_ins;
-use latchkey_base::kinds::{ClientId, SignInId, SignUpId};
+use latchkey_base::kinds::{ClientId, DevBrowserId, SessionId, SignInId, SignUpId};
 use latchkey_base::{Code, Error, Result, rng};
+use latchkey_jose::digest::sha256;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::hosts::is_for_dev_browsers;
 
 use super::attempts::{KeptAttempt, ProviderAccounts};
 use super::callback::Returned;
@@ -96,8 +102,7 @@ impl SignInAt {
         }
         let code = is_transferable.then_some(Code::ExternalAccountNotFound);
         let session = attempt.sign_in.created_session.filter(|_| is_complete);
-        let there = leave(cx, visitor, &self.kept, is_complete, code).await?;
-        Ok(popup::told(there, session.as_ref(), &self.kept.redirect_url))
+        arrive(cx, visitor, &self.client, &self.kept, session, code).await
     }
 
     /// Waits for the app to show that it was told: whoever sent somebody here must not get their session.
@@ -130,6 +135,49 @@ fn held(cx: &Cx, asked: &Challenge, newcomer: Newcomer) -> (String, Challenge) {
     let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
     let (secret, newcomer) = (Some(digest(&nonce)), Some(Box::new(newcomer)));
     (nonce, Challenge { secret, newcomer, ..asked.clone() })
+}
+
+/// Where the browser goes with the session that was opened on a client, if one was. Components show what a session still
+/// needs on the page that began.
+async fn arrive(
+    cx: &Cx,
+    visitor: &Visitor,
+    client: &ClientId,
+    kept: &KeptAttempt,
+    session: Option<SessionId>,
+    code: Option<Code>,
+) -> Result<Destination> {
+    let Some(id) = session else { return leave(cx, visitor, kept, false, code).await };
+    let site = &visitor.site;
+    let opened = sessions::find(&mut cx.app.db.read().await?, &site.instance, &id, &site.settings).await?;
+    let is_ready = opened.is_some_and(|session| session.status == SessionStatus::Active);
+    let there = leave(cx, visitor, kept, is_ready, code).await?;
+    let there = known_to_app(cx, visitor, client, there).await?;
+    Ok(popup::told(there, Some(&id).filter(|_| is_ready), &kept.redirect_url))
+}
+
+/// The page of a developer's application, with a token for the client that the session was opened on: browsers may have no
+/// cookie here, and backends learn only so that somebody signed in.
+async fn known_to_app(
+    cx: &Cx,
+    visitor: &Visitor,
+    client: &ClientId,
+    there: Destination,
+) -> Result<Destination> {
+    let site = &visitor.site;
+    let is_unknown = visitor.client().is_none() && visitor.dev_browser.is_none();
+    let has_tokens = site.is_development() && is_for_dev_browsers(&site.frontend_api);
+    if !is_unknown || !has_tokens || redirects::for_token(site, Some(there.as_str())).is_err() {
+        return Ok(there);
+    }
+    let token = DevBrowserId::new(cx.now, &*cx.app.rng);
+    let (instance, now, client) = (site.instance.clone(), cx.now, client.clone());
+    let digest = sha256(token.as_str().as_bytes());
+    let saved = cx.write(move |tx| {
+        Box::pin(async move { clients::save_dev_browser(tx, &instance, &digest, Some(&client), now).await })
+    });
+    saved.await?;
+    Ok(there.set(cookies::DEV_BROWSER, token.as_str()))
 }
 
 /// Where the browser goes. Apps are told what came of it by their URL; pages ask for the attempt.
@@ -198,14 +246,13 @@ impl SignUpAt {
             return SignUpAt { asked, ..self }.fail(cx, visitor, refusal).await;
         }
         let session = step.sign_up.created.map(|created| created.session);
-        let (is_complete, proof) = (session.is_some(), step.sign_up.external_account);
-        let is_transferable = proof.is_some_and(|proof| proof.transferable);
-        if self.context.client.id() == Some(&step.client.id) {
+        let is_transferable = step.sign_up.external_account.is_some_and(|proof| proof.transferable);
+        let client = step.client.id.clone();
+        if self.context.client.id() == Some(&client) {
             visitor.becomes(step.client, step.secret);
         }
         let code = is_transferable.then_some(Code::ExternalAccountExists);
-        let there = leave(cx, visitor, &self.kept, is_complete, code).await?;
-        Ok(popup::told(there, session.as_ref(), &self.kept.redirect_url))
+        arrive(cx, visitor, &client, &self.kept, session, code).await
     }
 
     async fn hold(self, cx: &Cx, visitor: &Visitor, newcomer: Newcomer) -> Result<Destination> {
