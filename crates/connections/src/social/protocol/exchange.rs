@@ -80,12 +80,7 @@ pub async fn refresh(cx: &Cx, connection: &Connection, old: &ProviderTokens) -> 
             let caller = Caller { client: &cx.app.outbound, reach: connection.reach };
             let fields = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh_token)];
             let answer = tokens::request(&caller, connection, &endpoints.token, fields, cx.now).await?;
-            let new = tokens::read(&answer, cx.now)?;
-            Ok(ProviderTokens {
-                refresh_token: new.refresh_token.or_else(|| old.refresh_token.clone()),
-                id_token: new.id_token.or_else(|| old.id_token.clone()),
-                ..new
-            })
+            Ok(tokens::read(&answer, cx.now)?.instead_of(old.clone()))
         },
         late,
     )

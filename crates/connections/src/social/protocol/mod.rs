@@ -11,7 +11,7 @@ mod http;
 pub mod jwks;
 mod tokens;
 
-use latchkey_base::{Result, Time};
+use latchkey_base::Result;
 use latchkey_kernel::cx::Cx;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +23,8 @@ pub use jwks::ProviderKeys;
 pub(super) use discovery::endpoints;
 pub(super) use http::Caller;
 
+pub use latchkey_app::people::external_accounts::tokens::ProviderTokens;
+
 pub use super::id_tokens::id_token;
 pub use super::providers::Profile;
 
@@ -31,23 +33,6 @@ pub use super::providers::Profile;
 pub struct Granted {
     pub profile: Profile,
     pub tokens: ProviderTokens,
-}
-
-/// Tokens of a provider, for asking it on somebody's behalf.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProviderTokens {
-    pub access_token: Option<String>,
-    pub refresh_token: Option<String>,
-    pub expires_at: Option<Time>,
-    pub id_token: Option<String>,
-    /// What belongs to the token of the older protocol (OAuth 1.0a).
-    pub token_secret: Option<String>,
-}
-
-impl std::fmt::Debug for ProviderTokens {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ProviderTokens").field("expires_at", &self.expires_at).finish_non_exhaustive()
-    }
 }
 
 /// What must be kept from sending somebody to a provider until they come back.

@@ -115,7 +115,6 @@ pub(super) fn read(answer: &Value, now: Time) -> Result<ProviderTokens> {
         refresh_token: text("refresh_token")?,
         expires_at: seconds.filter(|seconds| *seconds > 0).map(|seconds| now.plus_ms(seconds * 1000)),
         id_token: text("id_token")?,
-        token_secret: None,
     })
 }
 
