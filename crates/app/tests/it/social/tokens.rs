@@ -214,7 +214,12 @@ async fn an_id_token_signs_up_in_and_connects() {
     let mut browser = t.browser();
     let fields = json!({"identifier": "bob@example.com", "password": crate::sign_ins::PASSWORD});
     browser.post("/v1/client/sign_ins", fields).await.ok();
-    let own = with(json!({"sub": "bob"}));
+    let mut own = with(json!({"sub": "bob"}));
+    own["code"] = json!("an-authorization-code");
+    let alone = json!({"strategy": "oauth_token_custom_fake", "code": "an-authorization-code"});
+    let refused = browser.post("/v1/me/external_accounts", alone).await;
+    refused.is_problem(422, "form_param_value_invalid", "code");
+    // Apps send both.
     let account = browser.post("/v1/me/external_accounts", own).await.ok()["response"].take();
     assert_eq!(
         (&account["provider_user_id"], &account["verification"]["status"]),

@@ -13,10 +13,12 @@ mod tokens;
 
 use latchkey_base::Result;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::settings::social::TokenAuth;
 use serde::{Deserialize, Serialize};
 
 pub use authorize::{AuthorizeRequest, authorize};
 pub use connection::{Connection, find};
+pub use discovery::ProviderDocuments;
 pub use exchange::{CallbackParams, exchange, refresh};
 pub use jwks::ProviderKeys;
 
@@ -57,6 +59,9 @@ pub struct Pending {
 pub(super) struct Endpoints {
     pub(super) authorize: String,
     pub(super) token: String,
+    /// How this server proves who it is there; nothing where the row says so.
+    #[serde(default)]
+    pub(super) token_auth: Option<TokenAuth>,
     /// Where it says who somebody is, if there is such a place.
     pub(super) user: Option<String>,
     /// Where it says which addresses somebody has.
