@@ -44,6 +44,7 @@ struct ProviderState {
     kid: Mutex<String>,
     shared_secret: Mutex<Option<String>>,
     discovery: Mutex<Value>,
+    withheld: Mutex<Vec<String>>,
 }
 
 #[derive(Clone)]
@@ -77,6 +78,7 @@ impl FakeProvider {
             kid: Mutex::new("key-1".to_owned()),
             shared_secret: Mutex::default(),
             discovery: Mutex::new(json!({})),
+            withheld: Mutex::default(),
         });
         let own = state.clone();
         receiver.react_by(move |arrival| own.react(arrival));
@@ -133,6 +135,11 @@ impl FakeProvider {
     /// Its public keys.
     pub fn jwks(&self) -> Value {
         self.state.jwks()
+    }
+
+    /// From now on answers with tokens do not have this field.
+    pub fn withhold(&self, field: &str) {
+        self.state.withheld.lock().unwrap().push(field.to_owned());
     }
 
     /// Changes fields of the discovery document.
@@ -277,10 +284,14 @@ impl ProviderState {
         let tokens = |scope: &str, id_token: Option<String>| {
             let mut made = self.made.lock().unwrap();
             *made += 1;
-            json!({
+            let mut answer = json!({
                 "access_token": format!("at-{made}"), "refresh_token": format!("rt-{made}"), "expires_in": 3600,
                 "token_type": "Bearer", "scope": scope, "id_token": id_token,
-            })
+            });
+            for field in &*self.withheld.lock().unwrap() {
+                answer.as_object_mut().unwrap().remove(field);
+            }
+            answer
         };
         if field("grant_type") == "refresh_token" {
             return match field("refresh_token").starts_with("rt-") {

@@ -23,6 +23,8 @@ pub enum Reaction {
     Answer(u16, Vec<u8>),
     /// Answers with this status, but only after so long.
     Late(Duration, u16),
+    /// Answers with the status 200 and this body, but only after so long.
+    Slow(Duration, Vec<u8>),
     /// Sends the request elsewhere, with this status.
     Redirect(u16, String),
     /// Never answers.
@@ -214,6 +216,10 @@ async fn react(stream: &mut TcpStream, reaction: Reaction) -> io::Result<()> {
         Reaction::Late(pause, status) => {
             sleep(pause).await;
             answer(stream, status, "", b"at last").await
+        }
+        Reaction::Slow(pause, body) => {
+            sleep(pause).await;
+            answer(stream, 200, "", &body).await
         }
         Reaction::Redirect(status, to) => answer(stream, status, &format!("location: {to}\r\n"), b"").await,
         Reaction::Hang => std::future::pending().await,

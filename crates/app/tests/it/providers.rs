@@ -76,6 +76,11 @@ impl Stage {
         Stage { server, provider, connection }
     }
 
+    /// What is kept of the provider for a while, its keys and its document, is too old from now on.
+    pub(crate) fn forget(&self) {
+        self.server.clock.advance_ms(11 * 60 * 1000);
+    }
+
     /// Sends somebody there.
     pub(crate) async fn begin(&self) -> Result<(String, Pending)> {
         authorize(&context(&self.server).await, &self.connection, request("the-state")).await

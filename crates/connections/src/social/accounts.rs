@@ -69,7 +69,8 @@ struct ConnectAccount {
     additional_scope: Vec<String>,
     /// An ID token, with `oauth_token_`.
     token: Option<String>,
-    /// An authorization code, with `oauth_token_`. Not accepted: only a browser proves that a code is for it.
+    /// An authorization code, with `oauth_token_`: apps send it along with the token, which says everything. It is not enough
+    /// alone, because it tells neither for which client it was given nor who began.
     code: Option<String>,
     /// Who somebody is at the provider, as far as they said so.
     oidc_login_hint: Option<String>,
@@ -107,11 +108,16 @@ async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<Exte
     if input.enterprise_connection_id.as_deref().is_some_and(|id| !id.is_empty()) {
         return refused("enterprise_connection_id", "There are no enterprise connections yet.");
     }
-    if input.code.as_deref().is_some_and(|code| !code.is_empty()) {
-        return refused("code", "Send the ID token of the provider as `token`.");
-    }
     let strategy = input.strategy.as_deref().filter(|name| !name.is_empty());
     let strategy = strategy.ok_or_else(|| Error::param(Code::FormParamMissing, "strategy"))?;
+    let has_code = input.code.as_deref().is_some_and(|code| !code.is_empty());
+    let has_token = input.token.as_deref().is_some_and(|token| !token.is_empty());
+    if has_code && !(has_token && is_by_token(strategy)) {
+        return refused(
+            "code",
+            "Use an `oauth_token_` strategy, and send the ID token of the provider as `token`.",
+        );
+    }
     if is_by_token(strategy) {
         return connect_by_token(cx, person, strategy, input.token.as_deref()).await;
     }

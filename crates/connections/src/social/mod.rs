@@ -37,5 +37,6 @@ pub(crate) fn pages(router: Router<AppState>) -> Router<AppState> {
 
 pub(crate) fn register(registry: &mut Registry) {
     registry.add(protocol::ProviderKeys::default());
+    registry.add(protocol::ProviderDocuments::default());
     registry.add(Registered(Arc::new(attempts::ProviderAccounts)));
 }

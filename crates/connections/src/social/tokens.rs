@@ -1,16 +1,13 @@
 //! The tokens of providers: sealed at rest, renewed when a backend asks for them.
 
 use axum::response::Response;
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::external_accounts::model::ExternalAccount;
 use latchkey_app::people::external_accounts::store;
-use latchkey_app::people::users::model::User;
+use latchkey_app::people::external_accounts::tokens::open;
+pub use latchkey_app::people::external_accounts::tokens::seal;
 use latchkey_app::people::users::store as users;
 use latchkey_base::kinds::{ExternalAccountId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
-use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
@@ -51,30 +48,13 @@ struct OauthAccessTokenView {
     public_metadata: Map<String, Value>,
     label: Option<String>,
     scopes: Vec<String>,
+    /// Only the older protocol (OAuth 1.0a) has one, which no provider is spoken to by.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     token_secret: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     id_token: Option<String>,
-}
-
-/// What tokens are sealed for: one account at one provider.
-fn sealed_for(account: &ProvenAccount) -> String {
-    format!("provider_tokens:{}:{}", account.provider, account.provider_user_id)
-}
-
-/// Tokens as they lie in the database.
-pub fn seal(master: &MasterKey, account: &ProvenAccount, tokens: &ProviderTokens) -> Result<String> {
-    let plain = serde_json::to_vec(tokens).map_err(Error::internal)?;
-    let sealed = master.seal(&sealed_for(account), &plain).map_err(Error::internal)?;
-    Ok(URL_SAFE_NO_PAD.encode(sealed))
-}
-
-fn open(act: &Act, account: &ProvenAccount, sealed: &str) -> Result<ProviderTokens> {
-    let sealed = URL_SAFE_NO_PAD.decode(sealed).map_err(Error::internal)?;
-    let plain = act.master.open(&sealed_for(account), &sealed).map_err(Error::internal)?;
-    serde_json::from_slice(&plain).map_err(Error::internal)
 }
 
 async fn list(
@@ -86,14 +66,11 @@ async fn list(
     let act = cx.act(&key);
     let found = users::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     let user = found.ok_or_else(|| Error::not_found("user", &id))?;
-    let is_name = provider.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    if !is_name || !provider.starts_with("oauth_") {
-        return Err(Error::new(Code::OauthTokenProviderNotEnabled).into());
-    }
+    let provider = strategy_of(&provider)?;
     let is_asked = |held: &&ExternalAccount| held.is_verified() && held.account.provider == provider;
     let mut shown = Vec::new();
     for held in user.external_accounts.iter().filter(is_asked) {
-        shown.push(current(&cx, &act, &key, &user, held).await?);
+        shown.push(current(&cx, &act, &key, held).await?);
     }
     let total_count = shown.len() as i64;
     let data: Vec<_> =
@@ -104,20 +81,29 @@ async fn list(
     })
 }
 
+/// The strategy of a provider that is named by it, or without what it begins with: `oauth_google` for both.
+fn strategy_of(provider: &str) -> Result<String> {
+    let key = provider.strip_prefix("oauth_").unwrap_or(provider);
+    let is_name = key.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    match is_name && !key.is_empty() {
+        true => Ok(format!("oauth_{key}")),
+        false => Err(Error::new(Code::OauthTokenProviderNotEnabled)),
+    }
+}
+
 /// The token of an account, renewed if its time is over.
 async fn current(
     cx: &Cx,
     act: &Act,
     key: &SecretKey,
-    user: &User,
     held: &ExternalAccount,
 ) -> Result<OauthAccessTokenView> {
     let missing = || Error::new(Code::OauthMissingAccessToken);
-    let sealed = store::find(&mut cx.app.db.read().await?, &act.instance, &held.id).await?;
-    let tokens = open(act, &held.account, &sealed.clone().ok_or_else(missing)?)?;
+    let sealed = stored(cx, act, held).await?.ok_or_else(missing)?;
+    let tokens = open(&act.master, &held.account, &sealed)?;
     let is_over = tokens.expires_at.is_some_and(|end| end <= cx.now.plus_ms(NEARLY_OVER_MS));
     let tokens = match is_over {
-        true => renewed(cx, act, key, user, held, tokens, sealed).await?,
+        true => renewed(cx, act, key, held, tokens, sealed).await?,
         false => tokens,
     };
     Ok(OauthAccessTokenView {
@@ -130,37 +116,51 @@ async fn current(
         public_metadata: Map::new(),
         label: held.account.label.clone(),
         scopes: held.account.approved_scopes.split_whitespace().map(str::to_owned).collect(),
-        token_secret: tokens.token_secret,
+        token_secret: None,
         id_token: tokens.id_token,
     })
 }
 
-/// Renews tokens at the provider. Some give a refresh token that is good once: whoever was faster has the good ones.
+/// What lies there for an account by now.
+async fn stored(cx: &Cx, act: &Act, held: &ExternalAccount) -> Result<Option<String>> {
+    store::find(&mut cx.app.db.read().await?, &act.instance, &held.id).await
+}
+
+/// Renews tokens at the provider. That takes a while: whoever was faster has the good ones, because some providers give a
+/// refresh token that is good once; and what was forgotten meanwhile does not come back.
 async fn renewed(
     cx: &Cx,
     act: &Act,
     key: &SecretKey,
-    user: &User,
     held: &ExternalAccount,
     tokens: ProviderTokens,
-    before: Option<String>,
+    before: String,
 ) -> Result<ProviderTokens> {
     if tokens.refresh_token.is_none() {
         return Err(Error::new(Code::OauthMissingRefreshToken));
     }
     let connection = protocol::find(act, key.environment, &held.account.provider)?;
-    let renewed = match protocol::refresh(cx, &connection, &tokens).await {
-        Ok(renewed) => renewed,
-        Err(error) => {
-            let now = store::find(&mut cx.app.db.read().await?, &act.instance, &held.id).await?;
-            return match now.filter(|now| Some(now) != before.as_ref()) {
-                Some(now) => open(act, &held.account, &now),
-                None => Err(error),
-            };
-        }
+    let refused = match protocol::refresh(cx, &connection, &tokens).await {
+        Ok(renewed) if kept(cx, act, held, before.clone(), &renewed).await? => return Ok(renewed),
+        Ok(_) => Error::new(Code::OauthMissingAccessToken),
+        Err(error) => error,
     };
-    let sealed = seal(&act.master, &held.account, &renewed)?;
-    let (instance, user, id) = (act.instance.clone(), user.id.clone(), held.id.clone());
-    cx.write(move |tx| Box::pin(async move { store::put(tx, &instance, &user, &id, &sealed).await })).await?;
-    Ok(renewed)
+    match stored(cx, act, held).await?.filter(|now| *now != before) {
+        Some(now) => open(&act.master, &held.account, &now),
+        None => Err(refused),
+    }
+}
+
+/// Keeps renewed tokens, if those that they renew are still there. Says whether they were.
+async fn kept(
+    cx: &Cx,
+    act: &Act,
+    held: &ExternalAccount,
+    before: String,
+    renewed: &ProviderTokens,
+) -> Result<bool> {
+    let sealed = seal(&act.master, &held.account, renewed)?;
+    let (instance, id) = (act.instance.clone(), held.id.clone());
+    cx.write(move |tx| Box::pin(async move { store::replace(tx, &instance, &id, &before, &sealed).await }))
+        .await
 }

@@ -72,6 +72,9 @@ pub struct SocialProvider {
     pub authorize_url: Option<String>,
     /// For a provider of your own that has no `discovery_url`: where tokens are given out.
     pub token_url: Option<String>,
+    /// For a provider of your own: how this server proves who it is where tokens are given out; `None` is what the
+    /// discovery document says, and `client_secret_post` without one.
+    pub token_auth: Option<TokenAuth>,
     /// For a provider of your own that has no `discovery_url`: where it says who somebody is. What it says there counts
     /// more than the ID token.
     pub userinfo_url: Option<String>,
@@ -118,6 +121,7 @@ impl Default for SocialProvider {
             discovery_url: None,
             authorize_url: None,
             token_url: None,
+            token_auth: None,
             userinfo_url: None,
             jwks_url: None,
             issuer: None,
@@ -129,6 +133,18 @@ impl Default for SocialProvider {
             stand_in_url: None,
         }
     }
+}
+
+/// How a server proves who it is where tokens are given out, by the names of OpenID Connect.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+pub enum TokenAuth {
+    /// In the form.
+    #[default]
+    ClientSecretPost,
+    /// In the header `Authorization`.
+    ClientSecretBasic,
 }
 
 /// By which names a provider says who somebody is; dots lead into objects.

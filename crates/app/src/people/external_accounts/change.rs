@@ -1,10 +1,11 @@
 //! Changes of connected accounts, inside a transaction: the user and the tokens together.
 
-use latchkey_base::Result;
+use latchkey_base::kinds::ExternalAccountId;
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 
-use super::{rules, store};
+use super::{rules, store, tokens};
 use crate::people::challenges::account::ProvenAccount;
 use crate::people::challenges::model::Challenge;
 use crate::people::users::change::save_user;
@@ -25,12 +26,31 @@ pub async fn connect(
     before: User,
     account: ProvenAccount,
     proof: Challenge,
-    tokens: Option<&str>,
+    given: Option<&str>,
 ) -> Result<User> {
     let (after, id) = rules::connected(before.clone(), account, proof, act.now, &*act.rng);
     let user = save_user(tx, act, &before, after).await?;
-    if let Some(sealed) = tokens {
-        store::put(tx, &act.instance, &user.id, &id, sealed).await?;
+    if let Some(sealed) = given {
+        keep_tokens(tx, act, &user, &id, sealed).await?;
     }
     Ok(user)
+}
+
+/// Keeps the sealed tokens that a provider gave for an account of a user, who must be locked. What it gave before and does
+/// not give each time stays.
+pub async fn keep_tokens(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    id: &ExternalAccountId,
+    sealed: &str,
+) -> Result<()> {
+    let held = user.external_accounts.iter().find(|held| held.id == *id);
+    let held = held.ok_or_else(|| Error::new(Code::ExternalAccountNotFound))?;
+    // Locked, because backends renew tokens without locking the user.
+    let kept = match store::lock(tx, &act.instance, id).await? {
+        Some(before) => tokens::replaced(&act.master, &held.account, &before, sealed)?,
+        None => sealed.to_owned(),
+    };
+    store::put(tx, &act.instance, &user.id, id, &kept).await
 }

@@ -5,4 +5,5 @@ pub mod change;
 pub mod model;
 pub mod rules;
 pub mod store;
+pub mod tokens;
 pub mod view;

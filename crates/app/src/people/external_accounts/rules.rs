@@ -45,12 +45,15 @@ pub fn connected(
             && held.account.provider_user_id == account.provider_user_id
     };
     let position = match user.external_accounts.iter().position(is_same) {
-        // Whoever signs in again and again is not changed by it.
-        Some(position) if user.external_accounts[position].account == account => {
-            let id = user.external_accounts[position].id.clone();
-            return (linked(user, &id), id);
+        Some(position) => {
+            let held = &user.external_accounts[position];
+            // Whoever signs in again and again is not changed by it.
+            if told(&held.account, account.clone()) == held.account {
+                let id = held.id.clone();
+                return (linked(user, &id), id);
+            }
+            position
         }
-        Some(position) => position,
         None => {
             user.external_accounts.push(wanted(&account.provider, proof.clone(), now, rng));
             user.external_accounts.len() - 1
@@ -77,7 +80,7 @@ pub fn confirmed(
 }
 
 fn fill(held: &mut ExternalAccount, account: ProvenAccount, proof: Challenge, now: Time) {
-    held.account = account;
+    held.account = told(&held.account, account);
     held.verified_at = held.verified_at.or(Some(now));
     held.challenge = Some(Challenge {
         verified_at: proof.verified_at.or(Some(now)),
@@ -90,6 +93,30 @@ fn fill(held: &mut ExternalAccount, account: ProvenAccount, proof: Challenge, no
         ..proof
     });
     held.updated_at = now;
+}
+
+/// What is known of an account once its provider has spoken again. Not everything is told each time: Apple tells names once,
+/// and an ID token alone, which comes without scopes, says less than the provider does when it is asked.
+fn told(before: &ProvenAccount, mut now: ProvenAccount) -> ProvenAccount {
+    // Until it is proven, nothing but the provider is known.
+    if before.provider_user_id != now.provider_user_id {
+        return now;
+    }
+    if now.first_name.is_none() && now.last_name.is_none() {
+        (now.first_name, now.last_name) = (before.first_name.clone(), before.last_name.clone());
+    }
+    if now.approved_scopes.is_empty() {
+        now.approved_scopes.clone_from(&before.approved_scopes);
+        if now.email_address.is_none() {
+            now.email_address.clone_from(&before.email_address);
+            now.email_address_verified = before.email_address_verified;
+        }
+        now.username = now.username.or_else(|| before.username.clone());
+        now.image_url = now.image_url.or_else(|| before.image_url.clone());
+        now.phone_number = now.phone_number.or_else(|| before.phone_number.clone());
+        now.label = now.label.or_else(|| before.label.clone());
+    }
+    now
 }
 
 /// Links the user's address that the provider vouches for to the account.

@@ -5,7 +5,7 @@ use latchkey_connections::social::protocol::{
 };
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::settings::{SealedSetting, SocialProvider};
-use latchkey_testkit::{FakeProvider, Reaction, TestServer, until};
+use latchkey_testkit::{FakeProvider, Reaction, TestServer, fields, until};
 use serde_json::{Value, json};
 
 use super::{BACK, Stage, act, brought, code, connection, context, request};
@@ -232,9 +232,11 @@ async fn a_changed_discovery_document_leads_nowhere_else() {
             "custom_oauth_provider_cannot_use_discovery_url",
         ),
     ] {
+        stage.forget();
         stage.provider.discover(change.clone());
         assert_eq!(code(stage.begin().await), expected, "{change}");
     }
+    stage.forget();
     // What began by an honest document ends by it, whatever the document says then.
     stage.provider.discover(json!({}));
     let (url, pending) = stage.begin().await.unwrap();
@@ -249,6 +251,7 @@ async fn a_changed_discovery_document_leads_nowhere_else() {
         Reaction::Nonsense,
         Reaction::status(500),
     ] {
+        stage.forget();
         stage.provider.react(path, reaction);
         assert_eq!(code(stage.begin().await), "custom_oauth_provider_discovery_server_retrieval_error");
     }
@@ -267,6 +270,7 @@ async fn further_hosts_of_a_discovery_document_are_those_of_the_settings() {
         "https://u@login.example.com/",
         "https://x.login.example.com/",
     ] {
+        stage.forget();
         stage.provider.discover(json!({ "authorization_endpoint": other }));
         assert_eq!(code(stage.begin().await), "custom_oauth_provider_cannot_use_discovery_url", "{other}");
     }
@@ -297,8 +301,7 @@ async fn answers_that_redirect_or_do_not_end_are_refused_at_once() {
             Reaction::BreakOff,
             Reaction::Nonsense,
         ] {
-            // Keys are kept for a while.
-            stage.server.clock.advance_ms(11 * 60 * 1000);
+            stage.forget();
             stage.provider.react(path, reaction.clone());
             assert_eq!(stage.refusal().await, expected, "{path} {:?}", std::mem::discriminant(&reaction));
         }
@@ -368,6 +371,108 @@ async fn keys_are_kept_for_a_while_and_read_again_for_a_new_one() {
     stage.server.clock.advance_ms(11 * 60 * 1000);
     stage.whole().await.unwrap();
     assert_eq!(stage.provider.count("/jwks"), 3);
+}
+
+const DISCOVERY: &str = "/.well-known/openid-configuration";
+
+#[tokio::test]
+async fn a_discovery_document_is_kept_for_a_while_and_read_by_one_at_a_time() {
+    let stage = Stage::start().await;
+    for expected in [1, 2] {
+        let began = futures_util::future::join_all((0..8).map(|_| stage.begin())).await;
+        assert!(began.iter().all(Result::is_ok));
+        stage.whole().await.unwrap();
+        assert_eq!(stage.provider.count(DISCOVERY), expected);
+        stage.forget();
+    }
+    // A changed setting counts at once.
+    let mut changed = stage.provider.custom(&stage.server, &stage.server.tenant, "custom_fake");
+    changed.endpoint_hosts = vec!["login.example.com".into()];
+    let changed = connection(&stage.server, "custom_fake", changed).unwrap();
+    stage.begin().await.unwrap();
+    assert!(authorize(&context(&stage.server).await, &changed, request("s")).await.is_ok());
+    assert_eq!(stage.provider.count(DISCOVERY), 4);
+    // A failure is kept for some seconds.
+    stage.forget();
+    stage.provider.react(DISCOVERY, Reaction::status(503));
+    for expected in [5, 6] {
+        for refused in futures_util::future::join_all((0..8).map(|_| stage.begin())).await {
+            assert_eq!(code(refused), "custom_oauth_provider_discovery_server_retrieval_error");
+        }
+        assert_eq!(stage.provider.count(DISCOVERY), expected);
+        stage.server.clock.advance_ms(6_000);
+    }
+    stage.provider.behave(DISCOVERY);
+    assert!(stage.begin().await.is_ok());
+}
+
+#[tokio::test]
+async fn a_provider_that_hangs_is_asked_for_its_document_once_and_not_by_everybody() {
+    let stage = Stage::start().await;
+    stage.provider.react(DISCOVERY, Reaction::Hang);
+    let began = tokio::time::Instant::now();
+    for refused in futures_util::future::join_all((0..8).map(|_| stage.begin())).await {
+        assert_eq!(code(refused), "custom_oauth_provider_discovery_server_retrieval_error");
+    }
+    assert!(began.elapsed().as_secs() < 10);
+    assert!(stage.begin().await.is_err());
+    assert_eq!(stage.provider.count(DISCOVERY), 1);
+}
+
+#[tokio::test]
+async fn a_custom_provider_is_shown_the_secret_in_the_way_it_wants() {
+    use latchkey_kernel::settings::social::TokenAuth::{ClientSecretBasic, ClientSecretPost};
+    let (basic, post, other) = ("client_secret_basic", "client_secret_post", "private_key_jwt");
+    for (said, setting, expected) in [
+        (json!(null), None, Some(ClientSecretBasic)),
+        (json!([post, basic]), None, Some(ClientSecretBasic)),
+        (json!([basic, other]), None, Some(ClientSecretBasic)),
+        (json!([other, post]), None, Some(ClientSecretPost)),
+        (json!([other]), None, None),
+        (json!(basic), None, None),
+        (json!([basic]), Some(ClientSecretPost), Some(ClientSecretPost)),
+        (json!([other]), Some(ClientSecretBasic), Some(ClientSecretBasic)),
+    ] {
+        let stage = Stage::start_with(|settings| settings.token_auth = setting).await;
+        stage.provider.discover(json!({ "token_endpoint_auth_methods_supported": said }));
+        let Some(expected) = expected else {
+            assert_eq!(stage.refusal().await, "custom_oauth_provider_cannot_use_discovery_url", "{said}");
+            continue;
+        };
+        let granted = stage.whole().await.unwrap();
+        refresh(&context(&stage.server).await, &stage.connection, &granted.tokens).await.unwrap();
+        let asked = shown(&stage);
+        assert_eq!(asked, [expected == ClientSecretBasic; 2], "{said} {setting:?}");
+    }
+    for (setting, is_basic) in
+        [(None, false), (Some(ClientSecretPost), false), (Some(ClientSecretBasic), true)]
+    {
+        let server = TestServer::start().await;
+        let provider = FakeProvider::start(&server).await;
+        let mut settings = provider.custom(&server, &server.tenant, "custom_fake");
+        settings.discovery_url = None;
+        settings.authorize_url = Some(format!("{}/authorize", provider.url()));
+        settings.token_url = Some(format!("{}/token", provider.url()));
+        settings.userinfo_url = Some(format!("{}/userinfo", provider.url()));
+        settings.token_auth = setting;
+        let connection = connection(&server, "custom_fake", settings).unwrap();
+        let stage = Stage { server, provider, connection };
+        stage.whole().await.unwrap();
+        assert_eq!(shown(&stage), [is_basic], "{setting:?}");
+    }
+}
+
+/// How the server proved who it is, each time it asked for tokens: whether in the header, and not in the form. The fake
+/// refuses whoever does neither.
+fn shown(stage: &Stage) -> Vec<bool> {
+    let asked = stage.provider.arrivals().into_iter().filter(|arrival| arrival.path == "/token");
+    let is_basic = |arrival: latchkey_testkit::Arrival| {
+        let has_header = arrival.header("authorization").starts_with("Basic ");
+        let has_secret = fields(&arrival).contains_key("client_secret");
+        assert_ne!(has_header, has_secret, "one or the other");
+        has_header
+    };
+    asked.map(is_basic).collect()
 }
 
 #[tokio::test]

@@ -1,6 +1,8 @@
 //! Tokens of providers, as backends get them.
 
-use latchkey_testkit::{FakeProvider, TestServer};
+use std::time::Duration;
+
+use latchkey_testkit::{Browser, FakeProvider, Reaction, TestServer, until};
 use serde_json::{Value, json};
 
 use super::{BACK, client};
@@ -22,6 +24,26 @@ async fn server() -> (TestServer, FakeProvider, Value) {
     let user = client(&mut browser).await["sessions"][0]["user"].take();
     assert_eq!(user["external_accounts"][0]["provider"], "oauth_custom_fake");
     (t, provider, user)
+}
+
+/// Signs in by whoever the provider says it is.
+async fn signed_in<'a>(t: &'a TestServer, provider: &FakeProvider) -> Browser<'a> {
+    let mut browser = t.browser();
+    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": BACK});
+    let attempt = browser.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+    let proof = &attempt["first_factor_verification"];
+    let returned = provider.visit(proof["external_verification_redirect_url"].as_str().unwrap());
+    let answer = browser.open(&super::path(&returned)).await;
+    assert_eq!(answer.status, 303, "{:#}", answer.json);
+    assert_eq!(client(&mut browser).await["sessions"].as_array().unwrap().len(), 1);
+    browser
+}
+
+/// The account as backends see it, and how often they were told that the user has changed.
+async fn account(t: &TestServer, user: &Value) -> (Value, usize) {
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    let account = t.get(&path).await.ok()["external_accounts"][0].take();
+    (account, t.events().await.iter().filter(|event| event.kind == "user.updated").count())
 }
 
 fn list(user: &Value) -> String {
@@ -47,15 +69,106 @@ async fn a_token_is_given_sealed_kept_and_renewed_when_it_is_over() {
     assert_eq!(t.get(&format!("{}?paginated=true", list(&user))).await.ok()["total_count"], 1);
 }
 
+/// Google gives what renews a token only when somebody agrees anew.
+#[tokio::test]
+async fn a_sign_in_that_brings_no_refresh_token_keeps_the_one_that_is_there() {
+    let (t, provider, user) = server().await;
+    let first = t.get(&list(&user)).await.ok()[0]["token"].take();
+    provider.withhold("refresh_token");
+    signed_in(&t, &provider).await;
+    let second = t.get(&list(&user)).await.ok()[0]["token"].take();
+    assert_ne!(second, first, "the newer token counts");
+    t.clock.advance_ms(2 * 3_600_000);
+    let renewed = t.get(&list(&user)).await.ok()[0]["token"].take();
+    assert!(renewed != first && renewed != second, "{renewed}");
+    // Renewing brought no other either.
+    t.clock.advance_ms(2 * 3_600_000);
+    assert_ne!(t.get(&list(&user)).await.ok()[0]["token"], renewed);
+}
+
+#[tokio::test]
+async fn what_is_not_told_again_stays() {
+    let (t, provider, user) = server().await;
+    let (before, events) = account(&t, &user).await;
+    assert_eq!(
+        (&before["approved_scopes"], &before["first_name"], &before["username"]),
+        (&json!("openid profile email"), &json!("Ada"), &json!("ada"))
+    );
+    // An ID token alone says little, and approves of nothing.
+    let token = provider
+        .id_token(&json!({"sub": "ada-at-provider", "email": "ada@example.com", "email_verified": true}));
+    for token in [token, provider.id_token(&json!({"sub": "ada-at-provider"}))] {
+        let fields = json!({"strategy": "oauth_token_custom_fake", "token": token});
+        let done = t.browser().post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+        assert_eq!(done["status"], "complete");
+        assert_eq!(account(&t, &user).await, (before.clone(), events));
+    }
+    assert_eq!(t.get(&list(&user)).await.ok()[0]["scopes"], json!(["openid", "profile", "email"]));
+    // Apple tells names once.
+    let mut person = json!({"sub": "ada-at-provider", "email": "ada@example.com", "email_verified": true,
+        "preferred_username": "ada", "picture": "https://provider.example/ada.png"});
+    provider.be(person.clone());
+    signed_in(&t, &provider).await;
+    assert_eq!(account(&t, &user).await, (before, events));
+    // Names belong together: half of an old one is not put behind a new one.
+    person["given_name"] = json!("Augusta");
+    provider.be(person);
+    signed_in(&t, &provider).await;
+    let (renamed, later) = account(&t, &user).await;
+    assert_eq!((&renamed["first_name"], &renamed["last_name"]), (&json!("Augusta"), &json!("")));
+    assert_eq!(later, events + 1);
+}
+
+#[tokio::test]
+async fn a_provider_is_named_with_its_prefix_or_without() {
+    let (t, _provider, user) = server().await;
+    let path = list(&user);
+    let short = path.replace("oauth_custom_fake", "custom_fake");
+    assert_ne!(path, short);
+    let named = t.get(&path).await.ok();
+    assert_eq!(named.as_array().unwrap().len(), 1);
+    assert_eq!(t.get(&short).await.ok(), named);
+    t.get(&path.replace("oauth_custom_fake", "oauth_"))
+        .await
+        .is_error(404, "oauth_token_provider_not_enabled");
+}
+
+/// Whoever forgets the tokens, or disconnects the account, while the provider is asked.
+#[tokio::test]
+async fn what_is_forgotten_while_it_is_renewed_does_not_come_back() {
+    for disconnects in [false, true] {
+        let (t, provider, user) = server().await;
+        // The tokens are over. An ID token signs in without bringing others.
+        t.clock.advance_ms(2 * 3_600_000);
+        let mut browser = t.browser();
+        let token = provider.id_token(&json!({"sub": "ada-at-provider"}));
+        let fields = json!({"strategy": "oauth_token_custom_fake", "token": token});
+        browser.post("/v1/client/sign_ins", fields).await.ok();
+        let answer = json!({"access_token": "at-late", "refresh_token": "rt-late", "expires_in": 3600});
+        provider.react("/token", Reaction::Slow(Duration::from_millis(700), answer.to_string().into_bytes()));
+        let asked = provider.count("/token");
+        let id = user["external_accounts"][0]["id"].as_str().unwrap();
+        let what = if disconnects { "" } else { "/tokens" };
+        let path = list(&user);
+        let forget = async {
+            until(|| provider.count("/token") > asked).await;
+            browser.delete(&format!("/v1/me/external_accounts/{id}{what}")).await.ok();
+        };
+        let (read, ()) = tokio::join!(t.get(&path), forget);
+        read.is_error(422, "oauth_missing_access_token");
+        let rows = t.everything().await;
+        assert!(rows.iter().all(|row| !row.contains("external_account_tokens")), "{disconnects}");
+        match disconnects {
+            true => assert_eq!(t.get(&path).await.ok(), json!([])),
+            false => t.get(&path).await.is_error(422, "oauth_missing_access_token"),
+        };
+    }
+}
+
 #[tokio::test]
 async fn whoever_forgets_the_tokens_keeps_the_account() {
     let (t, provider, user) = server().await;
-    let mut browser = t.browser();
-    let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": BACK});
-    let attempt = browser.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
-    let proof = &attempt["first_factor_verification"];
-    let returned = provider.visit(proof["external_verification_redirect_url"].as_str().unwrap());
-    browser.open(&super::path(&returned)).await;
+    let mut browser = signed_in(&t, &provider).await;
     let account = user["external_accounts"][0]["id"].as_str().unwrap();
     let shown = browser.delete(&format!("/v1/me/external_accounts/{account}/tokens")).await.ok();
     assert_eq!(shown["response"]["external_accounts"][0]["id"], account);
@@ -101,7 +214,12 @@ async fn an_id_token_signs_up_in_and_connects() {
     let mut browser = t.browser();
     let fields = json!({"identifier": "bob@example.com", "password": crate::sign_ins::PASSWORD});
     browser.post("/v1/client/sign_ins", fields).await.ok();
-    let own = with(json!({"sub": "bob"}));
+    let mut own = with(json!({"sub": "bob"}));
+    own["code"] = json!("an-authorization-code");
+    let alone = json!({"strategy": "oauth_token_custom_fake", "code": "an-authorization-code"});
+    let refused = browser.post("/v1/me/external_accounts", alone).await;
+    refused.is_problem(422, "form_param_value_invalid", "code");
+    // Apps send both.
     let account = browser.post("/v1/me/external_accounts", own).await.ok()["response"].take();
     assert_eq!(
         (&account["provider_user_id"], &account["verification"]["status"]),

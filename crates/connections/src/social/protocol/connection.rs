@@ -1,5 +1,6 @@
 //! A provider as one instance uses it: its row, and the credentials and wishes of the settings.
 
+use latchkey_base::kinds::InstanceId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_jose::digest::{hex, sha256};
@@ -18,6 +19,7 @@ const ONE_TAP: &str = "google_one_tap";
 
 /// A provider as one instance uses it.
 pub struct Connection {
+    pub(super) instance: InstanceId,
     pub(in crate::social) key: String,
     strategy: Strategy,
     pub(in crate::social) row: &'static ProviderRow,
@@ -32,11 +34,6 @@ impl Connection {
     /// Such as `oauth_google`.
     pub fn strategy(&self) -> Strategy {
         self.strategy
-    }
-
-    /// What people know the provider as.
-    pub fn name(&self) -> &str {
-        self.settings.shown_name(&self.key)
     }
 
     /// Whether people may sign in with it, and not only connect it to the account they have.
@@ -104,6 +101,7 @@ impl Connection {
                 origin: origin(&authorize),
                 authorize,
                 token: self.settings.token_url.clone().unwrap_or_default(),
+                token_auth: Some(self.settings.token_auth.unwrap_or_default()),
                 user: own(&self.settings.userinfo_url),
                 emails: None,
                 jwks: own(&self.settings.jwks_url),
@@ -123,6 +121,7 @@ impl Connection {
             origin: origin(self.row.authorize_url),
             authorize: self.placed(self.row.authorize_url),
             token: self.placed(self.row.token_url),
+            token_auth: None,
             user: user.map(|url| self.placed(url)),
             emails: emails.map(|url| self.placed(url)),
             jwks: self.row.id_token.map(|rules| self.placed(rules.jwks_url)),
@@ -168,6 +167,7 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
         settings.stand_in_url = None;
     }
     Ok(Connection {
+        instance: act.instance.clone(),
         key: key.to_owned(),
         strategy,
         row,

@@ -4,30 +4,83 @@
 //! be about the issuer that the settings name, and everything in it must be at the issuer's host or at hosts that the
 //! settings list.
 
-use latchkey_base::{Code, Error, Result};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use latchkey_base::error::Problem;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::settings::social::TokenAuth;
 use serde_json::Value;
 use url::Url;
 
-use super::http::Caller;
-use super::{Connection, Endpoints, in_time};
+use super::{Connection, Endpoints, caller, in_time};
+
+/// Providers seldom move.
+const KEPT_MS: i64 = 10 * 60 * 1000;
+/// Anybody can begin to sign in: a provider that is down or slow is not asked each time. Whoever mends it does not wait
+/// long.
+const FAILED_MS: i64 = 5 * 1000;
+const DOCUMENTS: usize = 256;
+/// Shorter than the time for a whole visit, so that a failure is noted before whoever waits for it gives up.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+/// What discovery documents said, by the instance and its configuration of the provider. The server registers one.
+#[derive(Default)]
+pub struct ProviderDocuments(Mutex<HashMap<(InstanceId, String), Arc<Place>>>);
+
+/// Where one document is kept. Whoever reads it holds the place, and the others wait for what they find.
+type Place = tokio::sync::Mutex<Option<KeptDocument>>;
+
+struct KeptDocument {
+    since: Time,
+    outcome: Result<Endpoints, Problem>,
+}
+
+impl KeptDocument {
+    fn is_good(&self, now: Time) -> bool {
+        let kept_ms = if self.outcome.is_ok() { KEPT_MS } else { FAILED_MS };
+        now.ms_since(self.since) < kept_ms
+    }
+}
+
+impl ProviderDocuments {
+    fn place(&self, connection: &Connection) -> Arc<Place> {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (connection.instance.clone(), connection.version());
+        if all.len() >= DOCUMENTS && !all.contains_key(&key) {
+            all.clear();
+        }
+        all.entry(key).or_default().clone()
+    }
+}
 
 /// Where the provider is asked.
 pub(in crate::social) async fn endpoints(cx: &Cx, connection: &Connection) -> Result<Endpoints> {
     let Some(url) = connection.settings.discovery_url.as_deref().filter(|_| connection.is_custom()) else {
         return Ok(connection.fixed_endpoints());
     };
-    let late = || unreachable(connection, "it took too long");
-    in_time(
-        async {
-            let caller = Caller { client: &cx.app.outbound, reach: connection.reach };
-            let document = caller.get(url, Vec::new()).await;
-            let document = document.map_err(|failure| unreachable(connection, &failure.to_string()))?;
-            checked(connection, &document)
-        },
-        late,
-    )
-    .await
+    let documents = cx.app.product.registry.all::<ProviderDocuments>().first();
+    let place = documents.map(|documents| documents.place(connection)).unwrap_or_default();
+    let work = async {
+        let mut place = place.lock().await;
+        if let Some(kept) = place.as_ref().filter(|kept| kept.is_good(cx.app.clock.now())) {
+            return Ok(kept.outcome.clone()?);
+        }
+        let outcome = read(cx, connection, url).await.map_err(|error| error.problems()[0].clone());
+        *place = Some(KeptDocument { since: cx.app.clock.now(), outcome: outcome.clone() });
+        Ok(outcome?)
+    };
+    in_time(work, || unreachable(connection, "it took too long")).await
+}
+
+async fn read(cx: &Cx, connection: &Connection, url: &str) -> Result<Endpoints> {
+    let caller = caller(cx, connection);
+    let late = |_| unreachable(connection, "it took too long");
+    let document = tokio::time::timeout(PATIENCE, caller.get(url, Vec::new())).await.map_err(late)?;
+    checked(connection, &document.map_err(|failure| unreachable(connection, &failure.to_string()))?)
 }
 
 fn unreachable(connection: &Connection, why: &str) -> Error {
@@ -61,11 +114,28 @@ fn checked(connection: &Connection, document: &Value) -> Result<Endpoints> {
         origin: Url::parse(&authorize).map(|url| url.origin().ascii_serialization()).unwrap_or_default(),
         authorize,
         token: place("token_endpoint")?,
+        token_auth: Some(token_auth(connection, document)?),
         user: optional("userinfo_endpoint")?,
         emails: None,
         jwks: Some(place("jwks_uri")?),
         issuer: Some(issuer.to_owned()),
     })
+}
+
+/// How this server proves who it is: as the settings say, or else as the document does. One that does not say so means
+/// the header (OpenID Connect Discovery, section 3).
+fn token_auth(connection: &Connection, document: &Value) -> Result<TokenAuth> {
+    let said = &document["token_endpoint_auth_methods_supported"];
+    let has = |name: &str| said.as_array().is_some_and(|methods| methods.iter().any(|method| method == name));
+    match connection.settings.token_auth {
+        Some(own) => Ok(own),
+        None if said.is_null() || has("client_secret_basic") => Ok(TokenAuth::ClientSecretBasic),
+        None if has("client_secret_post") => Ok(TokenAuth::ClientSecretPost),
+        None => Err(Error::new(Code::CustomOauthProviderCannotUseDiscoveryUrl).saying(
+            "`token_endpoint_auth_methods_supported` of its discovery document has neither `client_secret_basic` nor \
+             `client_secret_post`.",
+        )),
+    }
 }
 
 /// At the origin of the issuer; or over https at a host that the settings list.

@@ -3,7 +3,6 @@
 use latchkey_base::{Code, Error, Result};
 use latchkey_jose::digest::{hex, hmac_sha256};
 use latchkey_kernel::cx::Cx;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
@@ -24,7 +23,7 @@ const CODE_BYTES: usize = 8 * 1024;
 const FORM_BYTES: usize = 8 * 1024;
 
 /// What somebody comes back with. Anybody can write it.
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default)]
 pub struct CallbackParams {
     pub code: Option<String>,
     pub error: Option<String>,
@@ -79,13 +78,8 @@ pub async fn refresh(cx: &Cx, connection: &Connection, old: &ProviderTokens) -> 
             let endpoints = discovery::endpoints(cx, connection).await?;
             let caller = Caller { client: &cx.app.outbound, reach: connection.reach };
             let fields = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh_token)];
-            let answer = tokens::request(&caller, connection, &endpoints.token, fields, cx.now).await?;
-            let new = tokens::read(&answer, cx.now)?;
-            Ok(ProviderTokens {
-                refresh_token: new.refresh_token.or_else(|| old.refresh_token.clone()),
-                id_token: new.id_token.or_else(|| old.id_token.clone()),
-                ..new
-            })
+            let answer = tokens::request(&caller, connection, &endpoints, fields, cx.now).await?;
+            Ok(tokens::read(&answer, cx.now)?.instead_of(old.clone()))
         },
         late,
     )
@@ -143,8 +137,8 @@ impl Visit<'_> {
             ("redirect_uri", redirect_uri.to_owned()),
         ];
         fields.extend(pending.verifier.clone().map(|verifier| ("code_verifier", verifier)));
-        let (url, now) = (&self.endpoints.token, self.cx.now);
-        let answer = tokens::request(&self.caller, self.connection, url, fields, now).await?;
+        let now = self.cx.now;
+        let answer = tokens::request(&self.caller, self.connection, self.endpoints, fields, now).await?;
         let tokens = tokens::read(&answer, now)?;
         let claims = self.claims(pending, &tokens).await?;
         let form = params.user.as_deref().filter(|text| text.len() <= FORM_BYTES);

@@ -11,17 +11,21 @@ mod http;
 pub mod jwks;
 mod tokens;
 
-use latchkey_base::{Result, Time};
+use latchkey_base::Result;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::settings::social::TokenAuth;
 use serde::{Deserialize, Serialize};
 
 pub use authorize::{AuthorizeRequest, authorize};
 pub use connection::{Connection, find};
+pub use discovery::ProviderDocuments;
 pub use exchange::{CallbackParams, exchange, refresh};
 pub use jwks::ProviderKeys;
 
 pub(super) use discovery::endpoints;
 pub(super) use http::Caller;
+
+pub use latchkey_app::people::external_accounts::tokens::ProviderTokens;
 
 pub use super::id_tokens::id_token;
 pub use super::providers::Profile;
@@ -31,23 +35,6 @@ pub use super::providers::Profile;
 pub struct Granted {
     pub profile: Profile,
     pub tokens: ProviderTokens,
-}
-
-/// Tokens of a provider, for asking it on somebody's behalf.
-#[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ProviderTokens {
-    pub access_token: Option<String>,
-    pub refresh_token: Option<String>,
-    pub expires_at: Option<Time>,
-    pub id_token: Option<String>,
-    /// What belongs to the token of the older protocol (OAuth 1.0a).
-    pub token_secret: Option<String>,
-}
-
-impl std::fmt::Debug for ProviderTokens {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("ProviderTokens").field("expires_at", &self.expires_at).finish_non_exhaustive()
-    }
 }
 
 /// What must be kept from sending somebody to a provider until they come back.
@@ -72,6 +59,9 @@ pub struct Pending {
 pub(super) struct Endpoints {
     pub(super) authorize: String,
     pub(super) token: String,
+    /// How this server proves who it is there; nothing where the row says so.
+    #[serde(default)]
+    pub(super) token_auth: Option<TokenAuth>,
     /// Where it says who somebody is, if there is such a place.
     pub(super) user: Option<String>,
     /// Where it says which addresses somebody has.

@@ -4,11 +4,12 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_jose::custom::{self, Algorithm, CustomKey};
+use latchkey_kernel::settings::social::TokenAuth;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
 use super::http::{CallFailure, Caller, Payload};
-use super::{Connection, ProviderTokens};
+use super::{Connection, Endpoints, ProviderTokens};
 use crate::social::providers::ClientAuth;
 
 /// How long what Apple is shown is good.
@@ -30,13 +31,18 @@ const ABOUT_US: [&str; 7] = [
 pub(super) async fn request(
     caller: &Caller<'_>,
     connection: &Connection,
-    url: &str,
+    endpoints: &Endpoints,
     mut fields: Vec<(&'static str, String)>,
     now: Time,
 ) -> Result<Value> {
     let (id, secret) = (connection.client_id.clone(), connection.secret.expose());
+    let auth = match endpoints.token_auth {
+        Some(TokenAuth::ClientSecretBasic) => ClientAuth::Basic,
+        Some(TokenAuth::ClientSecretPost) => ClientAuth::Post,
+        None => connection.row.client_auth,
+    };
     let mut headers = Vec::new();
-    match connection.row.client_auth {
+    match auth {
         ClientAuth::Basic | ClientAuth::BasicJson => headers.push(("authorization", basic(&id, secret))),
         ClientAuth::Post => fields.extend([("client_id", id), ("client_secret", secret.to_owned())]),
         ClientAuth::PostKey => fields.extend([("client_key", id), ("client_secret", secret.to_owned())]),
@@ -45,7 +51,7 @@ pub(super) async fn request(
             fields.extend([("client_id", id), ("client_secret", secret)]);
         }
     }
-    let payload = match connection.row.client_auth {
+    let payload = match auth {
         ClientAuth::BasicJson => {
             headers.extend(connection.row.headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
             let object: Map<String, Value> =
@@ -54,7 +60,8 @@ pub(super) async fn request(
         }
         _ => Payload::Form(fields),
     };
-    caller.post(url, headers, payload).await.map_err(|failure| refused(connection, &failure))
+    let answer = caller.post(&endpoints.token, headers, payload).await;
+    answer.map_err(|failure| refused(connection, &failure))
 }
 
 /// RFC 6749, section 2.3.1: both are written as in a form first.
@@ -115,7 +122,6 @@ pub(super) fn read(answer: &Value, now: Time) -> Result<ProviderTokens> {
         refresh_token: text("refresh_token")?,
         expires_at: seconds.filter(|seconds| *seconds > 0).map(|seconds| now.plus_ms(seconds * 1000)),
         id_token: text("id_token")?,
-        token_secret: None,
     })
 }
 

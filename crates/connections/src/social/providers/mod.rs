@@ -15,8 +15,6 @@ pub struct Profile {
     pub email_address: Option<String>,
     /// Whether the provider proved the address; nothing when it did not say and nobody configured it.
     pub email_address_verified: Option<bool>,
-    /// Further addresses that the provider proved.
-    pub other_verified_emails: Vec<String>,
     pub first_name: Option<String>,
     pub last_name: Option<String>,
     pub username: Option<String>,

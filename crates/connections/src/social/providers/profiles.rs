@@ -13,7 +13,6 @@ use crate::social::protocol::Connection;
 const ID_CHARS: usize = 255;
 const NAME_CHARS: usize = 255;
 const URL_CHARS: usize = 2048;
-const OTHER_EMAILS: usize = 20;
 
 /// What a provider said about somebody; nothing when it does not say who it is about.
 pub fn of(connection: &Connection, said: &Said<'_>) -> Option<Profile> {
@@ -37,17 +36,12 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
         is_fine.then_some(text)
     };
     let email_address = profile.email_address.as_deref().and_then(text::email);
-    let mut others: Vec<String> =
-        profile.other_verified_emails.iter().filter_map(|address| text::email(address)).collect();
-    others.retain(|address| Some(address) != email_address.as_ref());
-    others.truncate(OTHER_EMAILS);
     let is_picture =
         |url: &String| url.starts_with("https://") && url.len() <= URL_CHARS && url::Url::parse(url).is_ok();
     Some(Profile {
         provider_user_id: id,
         email_address_verified: email_address.as_ref().and(profile.email_address_verified),
         email_address,
-        other_verified_emails: others,
         first_name: line(profile.first_name),
         last_name: line(profile.last_name),
         username: line(profile.username),
@@ -184,15 +178,15 @@ pub fn atlassian(said: &Said<'_>) -> Option<Profile> {
 
 pub fn bitbucket(said: &Said<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["display_name"]);
-    let rows = Emails::of(&said.emails["values"], "is_primary", "is_confirmed");
-    Some(rows.into(Profile {
+    let profile = Profile {
         provider_user_id: text(&said.user["uuid"])?,
         first_name,
         last_name,
         username: text(&said.user["username"]),
         image_url: text(&said.user["links"]["avatar"]["href"]),
         ..Profile::default()
-    }))
+    };
+    Some(with_email(profile, &said.emails["values"], "is_primary", "is_confirmed"))
 }
 
 pub fn box_com(said: &Said<'_>) -> Option<Profile> {
@@ -269,15 +263,15 @@ pub fn facebook(said: &Said<'_>) -> Option<Profile> {
 /// The address that everybody sees on the profile proves nothing: those of the list do, if they are verified.
 pub fn github(said: &Said<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["name"]);
-    let rows = Emails::of(said.emails, "primary", "verified");
-    Some(rows.into(Profile {
+    let profile = Profile {
         provider_user_id: text(&said.user["id"])?,
         first_name,
         last_name,
         username: text(&said.user["login"]),
         image_url: text(&said.user["avatar_url"]),
         ..Profile::default()
-    }))
+    };
+    Some(with_email(profile, said.emails, "primary", "verified"))
 }
 
 pub fn gitlab(said: &Said<'_>) -> Option<Profile> {
@@ -416,26 +410,10 @@ pub fn x(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-/// The verified addresses of a list: the primary one first. Those that are not verified are left out.
-struct Emails(Vec<String>);
-
-impl Emails {
-    fn of(list: &Value, primary: &str, verified: &str) -> Emails {
-        let rows = list.as_array().into_iter().flatten().filter(|row| is_yes(&row[verified]));
-        let mut rows: Vec<(bool, String)> =
-            rows.filter_map(|row| Some((!is_yes(&row[primary]), text(&row["email"])?))).collect();
-        rows.sort_by_key(|(is_other, _)| *is_other);
-        Emails(rows.into_iter().map(|(_, address)| address).collect())
-    }
-
-    fn into(self, profile: Profile) -> Profile {
-        let mut addresses = self.0.into_iter();
-        let email_address = addresses.next();
-        Profile {
-            email_address_verified: email_address.as_ref().map(|_| true),
-            email_address,
-            other_verified_emails: addresses.collect(),
-            ..profile
-        }
-    }
+/// With the address of a list that is verified: the primary one, or else the first. Those that are not verified do not count.
+fn with_email(profile: Profile, list: &Value, primary: &str, verified: &str) -> Profile {
+    let rows = list.as_array().into_iter().flatten().filter(|row| is_yes(&row[verified]));
+    let addresses = rows.filter_map(|row| Some((!is_yes(&row[primary]), text(&row["email"])?)));
+    let email_address = addresses.min_by_key(|(is_other, _)| *is_other).map(|(_, address)| address);
+    Profile { email_address_verified: email_address.as_ref().map(|_| true), email_address, ..profile }
 }

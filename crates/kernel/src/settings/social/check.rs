@@ -107,6 +107,7 @@ impl ProviderFaults<'_> {
             ("discovery_url", provider.discovery_url.is_some()),
             ("authorize_url", provider.authorize_url.is_some()),
             ("token_url", provider.token_url.is_some()),
+            ("token_auth", provider.token_auth.is_some()),
             ("userinfo_url", provider.userinfo_url.is_some()),
             ("jwks_url", provider.jwks_url.is_some()),
             ("issuer", provider.issuer.is_some()),
@@ -394,7 +395,8 @@ mod tests {
             "custom_acme": {"enabled": true, "client_id": "id", "client_secret": SECRET, "name": "Acme",
                 "discovery_url": "https://id.acme.example/.well-known/openid-configuration"},
             "custom_plain": {"name": "Plain", "authorize_url": "http://localhost:9000/a", "token_url": "http://127.0.0.1/t",
-                "userinfo_url": "https://id.example.com/u", "pkce": false, "attributes": {"sub": "data.id"}},
+                "userinfo_url": "https://id.example.com/u", "pkce": false, "attributes": {"sub": "data.id"},
+                "token_auth": "client_secret_basic"},
         });
         assert_eq!(said(good), [""; 0]);
     }
@@ -439,6 +441,7 @@ mod tests {
             (json!({"apple": {"client_secret": SECRET}}), "social.apple.client_secret"),
             (json!({"google": {"token_url": "https://evil.example/"}}), "social.google.token_url"),
             (json!({"google": {"pkce": false}}), "social.google.pkce"),
+            (json!({"google": {"token_auth": "client_secret_basic"}}), "social.google.token_auth"),
             (json!({"google": {"allow_private_addresses": true}}), "social.google.allow_private_addresses"),
             (json!({"google": {"email_verified": true}}), "social.google.email_verified"),
             (json!({"google": {"scopes": ["a b"]}}), "social.google.scopes"),
