@@ -18,7 +18,7 @@ use crate::report::{Fact, Goal, Load, Report, number};
 use crate::scenarios::Subject;
 use crate::seed::Seeded;
 use crate::server::{Server, Settings};
-use crate::{Result, databases, events, organizations, progress, sessions};
+use crate::{Result, databases, events, organizations, progress, sessions, social};
 
 const STARTS: usize = 5;
 /// How long a server rests before its memory counts as idle: allocators give back with a delay.
@@ -39,6 +39,7 @@ pub(crate) async fn sqlite(options: &Options, dir: &Path, report: &mut Report) -
     report.loads.append(&mut searches);
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
+        report.loads.push(social::measure(&subject, &settings, &server).await?);
     }
     if options.measures(Part::Events) {
         let database = format!("sqlite:{}", dir.join("outbox.db").display());
@@ -94,6 +95,7 @@ async fn on_postgres(options: &Options, databases: Databases, dir: &Path, report
     report.loads.append(&mut searches);
     if options.measures(Part::Sessions) {
         sessions::measure(&subject, &server, &mut report.loads).await?;
+        report.loads.push(social::measure(&subject, &settings, &server).await?);
     }
     if options.measures(Part::Events) {
         let outbox = Outbox::open(&outbox, subject.people).await?;

@@ -24,6 +24,8 @@ pub(crate) struct Reply<'a> {
     pub(crate) body: &'a [u8],
     /// The last `Set-Cookie`, which is where our server puts the one that matters; empty without any.
     pub(crate) cookie: &'a [u8],
+    /// Where it leads; empty unless it is a redirect.
+    pub(crate) location: &'a [u8],
 }
 
 impl Reply<'_> {
@@ -70,6 +72,7 @@ impl Connection {
             content_type: &self.buffer[head.content_type],
             body: &self.buffer[head.body],
             cookie: &self.buffer[head.cookie],
+            location: &self.buffer[head.location],
         })
     }
 
@@ -89,6 +92,7 @@ struct Head {
     status: u16,
     content_type: Range<usize>,
     cookie: Range<usize>,
+    location: Range<usize>,
     body: Range<usize>,
 }
 
@@ -96,7 +100,7 @@ struct Head {
 fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
     let mut status = None;
     let mut length = None;
-    let (mut content_type, mut cookie) = (0..0, 0..0);
+    let (mut content_type, mut cookie, mut location) = (0..0, 0..0, 0..0);
     let mut at = 0;
     while let Some(newline) = bytes[at..].iter().position(|b| *b == b'\n') {
         let (start, next) = (at, at + newline + 1);
@@ -112,7 +116,7 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
                 (None, 204 | 304) => 0,
                 (None, _) => return Err("a reply without Content-Length".into()),
             };
-            return Ok(Some(Head { status, content_type, cookie, body: at..at + length }));
+            return Ok(Some(Head { status, content_type, cookie, location, body: at..at + length }));
         }
         let colon = line.iter().position(|b| *b == b':').ok_or("a header line without a colon")?;
         let (name, value) = (&line[..colon], line[colon + 1..].trim_ascii());
@@ -124,6 +128,8 @@ fn parse_head(bytes: &[u8]) -> Result<Option<Head>> {
             content_type = place;
         } else if name.eq_ignore_ascii_case(b"set-cookie") {
             cookie = place;
+        } else if name.eq_ignore_ascii_case(b"location") {
+            location = place;
         } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
             return Err("a chunked reply, which this client does not read".into());
         }

@@ -32,6 +32,7 @@ mod scenarios;
 mod seed;
 mod server;
 mod sessions;
+mod social;
 mod visitors;
 
 use std::fs;

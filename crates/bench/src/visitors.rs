@@ -129,7 +129,7 @@ impl Visitors {
     }
 }
 
-const VERSION: &str = "__clerk_api_version=2026-05-12";
+pub(crate) const VERSION: &str = "__clerk_api_version=2026-05-12";
 
 async fn person(api: Arc<Api>, address: SocketAddr, domain: &str, number: u64) -> Result<Vec<Browser>> {
     let (mut request, email) = (Vec::new(), email(domain, number));
@@ -168,7 +168,7 @@ fn sign_in(out: &mut Vec<u8>, address: SocketAddr, domain: &str, number: u64) {
 }
 
 /// A form, as the script in a page sends it.
-fn post(out: &mut Vec<u8>, address: SocketAddr, path: &str, cookie: &str, body: &str) {
+pub(crate) fn post(out: &mut Vec<u8>, address: SocketAddr, path: &str, cookie: &str, body: &str) {
     let (headers, length) = (headers(address, cookie), body.len());
     let _ = write!(
         out,
@@ -176,7 +176,7 @@ fn post(out: &mut Vec<u8>, address: SocketAddr, path: &str, cookie: &str, body: 
     );
 }
 
-fn headers(address: SocketAddr, cookie: &str) -> String {
+pub(crate) fn headers(address: SocketAddr, cookie: &str) -> String {
     let mut headers = format!(
         "Host: {address}\r\nOrigin: http://localhost:3000\r\nAccept: */*\r\nUser-Agent: latchkey-bench\r\n"
     );

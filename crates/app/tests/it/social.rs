@@ -142,9 +142,30 @@ async fn a_browser_without_cookies_brings_the_application_a_token() {
     let there = back(&mut window, &callback).await;
     let token = there.strip_prefix(&format!("{DONE}?__clerk_db_jwt=")).unwrap_or_else(|| panic!("{there}"));
     assert!(window.cookies.get("__client").is_none());
+    app.cookies.clear();
+    app.dev_browser = Some(token.to_owned());
+    assert_eq!(client(&mut app).await["sessions"].as_array().unwrap().len(), 1);
+    // The same for one that has a cookie, which the application's scripts do not show.
+    let mut window = t.browser_at_host(host);
+    let attempt = begin(&mut window, "sign_ins").await;
+    window.dev_browser = None;
+    let page = &attempt["first_factor_verification"]["external_verification_redirect_url"];
+    let answer = window.open(&format!("{}&{ADA}", path(page.as_str().unwrap()))).await;
+    let there = back(&mut window, &path(answer.header("location"))).await;
+    let token = there.strip_prefix(&format!("{DONE}?__clerk_db_jwt=")).unwrap_or_else(|| panic!("{there}"));
     let mut app = t.browser_at_host(host);
     app.dev_browser = Some(token.to_owned());
     assert_eq!(client(&mut app).await["sessions"].as_array().unwrap().len(), 1);
+    // Whoever is known as somebody else stays so.
+    let mut other = t.browser_at_host(host);
+    let attempt = begin(&mut other, "sign_ins").await;
+    let page = &attempt["first_factor_verification"]["external_verification_redirect_url"];
+    let answer = other.open(&format!("{}&{ADA}", path(page.as_str().unwrap()))).await;
+    let callback = path(answer.header("location"));
+    let mut stranger = t.browser_at_host(host);
+    begin(&mut stranger, "sign_ins").await;
+    stranger.dev_browser = None;
+    assert_eq!(back(&mut stranger, &callback).await, DONE);
 }
 
 /// Components on production instances send paths, and mean those of the page that leads back.

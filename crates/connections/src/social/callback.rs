@@ -52,7 +52,6 @@ pub(super) struct CallbackQuery {
     state: Option<String>,
     code: Option<String>,
     error: Option<String>,
-    error_description: Option<String>,
     iss: Option<String>,
     scope: Option<String>,
     /// Who somebody is, as Apple tells it once.
@@ -78,7 +77,7 @@ async fn post(
     for (name, value) in known {
         there = value.map_or(there.clone(), |value| there.with(name, &value));
     }
-    for name in ["error_description", "iss", "user"] {
+    for name in ["iss", "user"] {
         if let Some(value) = fields.get(name).and_then(Value::as_str) {
             there = there.with(name, value);
         }
@@ -180,7 +179,6 @@ async fn exchanged(cx: &Cx, visitor: &Visitor, asked: Challenge, query: Callback
     let params = CallbackParams {
         code: query.code,
         error: query.error,
-        error_description: query.error_description,
         iss: query.iss,
         scope: query.scope,
         user: query.user,

@@ -6,7 +6,7 @@ use latchkey_app::flows::sign_in::registered::{failed, taken};
 use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer};
 use latchkey_app::people::challenges::rules::failure;
-use latchkey_app::people::external_accounts::{rules, store};
+use latchkey_app::people::external_accounts::{change, rules};
 use latchkey_app::people::restrictions::check::check_added;
 use latchkey_app::people::users::change::save_user;
 use latchkey_app::people::users::model::{ContactKind, User};
@@ -145,7 +145,7 @@ pub(super) async fn connect(
     };
     let user = save_user(tx, &act, &before, after).await?;
     if let Some(sealed) = &newcomer.tokens {
-        store::put(tx, &act.instance, &user.id, &id, sealed).await?;
+        change::keep_tokens(tx, &act, &user, &id, sealed).await?;
     }
     Ok((user, id))
 }

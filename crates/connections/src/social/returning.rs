@@ -156,8 +156,8 @@ async fn arrive(
     Ok(popup::told(there, Some(&id).filter(|_| is_ready), &kept.redirect_url))
 }
 
-/// The page of a developer's application, with a token for the client that the session was opened on: browsers may have no
-/// cookie here, and backends learn only so that somebody signed in.
+/// The page of a developer's application, with a token for the client that the session was opened on: the one it had leads
+/// nowhere any more, and backends learn only so that somebody signed in.
 async fn known_to_app(
     cx: &Cx,
     visitor: &Visitor,
@@ -165,9 +165,10 @@ async fn known_to_app(
     there: Destination,
 ) -> Result<Destination> {
     let site = &visitor.site;
-    let is_unknown = visitor.client().is_none() && visitor.dev_browser.is_none();
+    // Known by nothing, or by a cookie; whoever is known as another client stays that.
+    let is_it = visitor.client().is_none_or(|known| known.id == *client) && visitor.dev_browser.is_none();
     let has_tokens = site.is_development() && is_for_dev_browsers(&site.frontend_api);
-    if !is_unknown || !has_tokens || redirects::for_token(site, Some(there.as_str())).is_err() {
+    if !is_it || !has_tokens || redirects::for_token(site, Some(there.as_str())).is_err() {
         return Ok(there);
     }
     let token = DevBrowserId::new(cx.now, &*cx.app.rng);

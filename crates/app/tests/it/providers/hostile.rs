@@ -45,7 +45,6 @@ async fn what_somebody_does_not_agree_to_is_told_as_that() {
     let said = |error: Option<&str>, given: Option<&str>| CallbackParams {
         error: error.map(str::to_owned),
         code: given.map(str::to_owned),
-        error_description: Some("<script>".into()),
         ..CallbackParams::default()
     };
     let long = "c".repeat(9000);

@@ -86,6 +86,24 @@ async fn a_sign_in_that_brings_no_refresh_token_keeps_the_one_that_is_there() {
     assert_ne!(t.get(&list(&user)).await.ok()[0]["token"], renewed);
 }
 
+/// The same for whoever approves of more.
+#[tokio::test]
+async fn approving_of_more_keeps_the_refresh_token_too() {
+    let (t, provider, user) = server().await;
+    provider.withhold("refresh_token");
+    let mut browser = signed_in(&t, &provider).await;
+    let account = user["external_accounts"][0]["id"].as_str().unwrap();
+    let fields = json!({"redirect_url": BACK, "additional_scope": ["calendar"]});
+    let asked = browser.patch(&format!("/v1/me/external_accounts/{account}/reauthorize"), fields).await.ok();
+    let url = &asked["response"]["verification"]["external_verification_redirect_url"];
+    let returned = provider.visit(url.as_str().unwrap());
+    assert_eq!(browser.open(&super::path(&returned)).await.status, 303);
+    let approved = t.get(&list(&user)).await.ok()[0].take();
+    assert_eq!(approved["scopes"], json!(["openid", "profile", "email", "calendar"]));
+    t.clock.advance_ms(2 * 3_600_000);
+    assert_ne!(t.get(&list(&user)).await.ok()[0]["token"], approved["token"]);
+}
+
 #[tokio::test]
 async fn what_is_not_told_again_stays() {
     let (t, provider, user) = server().await;

@@ -27,7 +27,6 @@ const FORM_BYTES: usize = 8 * 1024;
 pub struct CallbackParams {
     pub code: Option<String>,
     pub error: Option<String>,
-    pub error_description: Option<String>,
     /// Who says so (RFC 9207).
     pub iss: Option<String>,
     pub scope: Option<String>,
