@@ -115,7 +115,13 @@ mod tests {
 
     #[test]
     fn a_reply_survives_its_file() {
-        let reply = Reply { status: 201, content_type: b"application/json", body: b"{\n}\n", cookie: b"" };
+        let reply = Reply {
+            status: 201,
+            content_type: b"application/json",
+            body: b"{\n}\n",
+            cookie: b"",
+            location: b"",
+        };
         let answer = Answer::decode(&encode(&reply)).unwrap();
         assert_eq!(answer.status, 201);
         assert_eq!(answer.content_type, "application/json");

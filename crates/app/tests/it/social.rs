@@ -141,7 +141,7 @@ async fn a_browser_without_cookies_brings_the_application_a_token() {
     let mut window = t.browser_at_host(host);
     let there = back(&mut window, &callback).await;
     let token = there.strip_prefix(&format!("{DONE}?__clerk_db_jwt=")).unwrap_or_else(|| panic!("{there}"));
-    assert!(window.cookies.get("__client").is_none());
+    assert!(!window.cookies.contains_key("__client"));
     app.cookies.clear();
     app.dev_browser = Some(token.to_owned());
     assert_eq!(client(&mut app).await["sessions"].as_array().unwrap().len(), 1);
