@@ -35,6 +35,11 @@ pub trait FirstFactor: Send + Sync {
     /// Judges what somebody shows. Runs before the transaction, so it may ask others.
     fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>) -> BoxFuture<'a, Result<ProofVerdict>>;
 
+    /// Whether it is about an account at another provider, by which people can sign up too.
+    fn is_account(&self) -> bool {
+        false
+    }
+
     /// Whether what somebody sends to begin with is the whole proof already, such as a token of a provider.
     fn is_shown_at_once(&self, _name: &str) -> bool {
         false

@@ -100,6 +100,24 @@ async fn a_sign_in_leads_to_the_provider_and_back() {
     assert_eq!(client["sign_in"], Value::Null);
 }
 
+/// Whoever comes by a provider with an address of a domain joins like everybody else who has proven one.
+#[tokio::test]
+async fn whoever_has_an_address_of_a_domain_is_invited() {
+    let t = start().await;
+    let made = t.post("/v1/organizations", json!({"name": "Acme"})).await.ok();
+    let path = format!("/v1/organizations/{}/domains", made["id"].as_str().unwrap());
+    let domain = json!({"name": "acme.test", "enrollment_mode": "automatic_invitation", "verified": true});
+    t.post(&path, domain).await.ok();
+    for (person, count) in [("email_address=ada@acme.test&id=1", 1), ("email_address=ada@other.test&id=2", 0)]
+    {
+        let mut browser = t.browser();
+        let attempt = begin(&mut browser, "sign_ups").await;
+        assert_eq!(through(&mut browser, &attempt, person).await, DONE);
+        let invitations = browser.get("/v1/me/organization_invitations").await.ok();
+        assert_eq!(invitations["response"]["total_count"], count, "{person}");
+    }
+}
+
 /// A session that still needs something is opened, and the page that began shows what.
 #[tokio::test]
 async fn a_pending_session_leads_to_the_page_that_began() {

@@ -23,7 +23,7 @@ use latchkey_web::input::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::attempts::{Errand, begin, is_by_token};
+use super::attempts::{ProofOrder, begin, is_by_token};
 use super::{connecting, protocol, verdicts};
 
 type Wrapped<'a> = Envelope<'a, ExternalAccountView<'a>>;
@@ -128,7 +128,7 @@ async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<Exte
     if person.user.external_accounts.iter().any(is_held) {
         return Err(Error::new(Code::OauthAccountAlreadyConnected));
     }
-    let errand = Errand {
+    let order = ProofOrder {
         owner: person.user.id.as_str(),
         redirect_url: input.redirect_url.as_deref(),
         complete_url: input.action_complete_redirect_url.as_deref(),
@@ -136,7 +136,7 @@ async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<Exte
         login_hint: input.oidc_login_hint.as_deref(),
         prompt: input.oidc_prompt.as_deref(),
     };
-    let challenge = begin(cx, visitor, &connection, errand).await?;
+    let challenge = begin(cx, visitor, &connection, order).await?;
     let wanted = rules::wanted(&provider, challenge, cx.now, &*cx.app.rng);
     let (kept, target) = (wanted.clone(), UserTarget::User(person.user.id.clone()));
     let written = cx.write(move |tx| {
@@ -194,7 +194,7 @@ async fn reauthorize(
     let mut scopes: Vec<String> =
         held.account.approved_scopes.split_whitespace().map(str::to_owned).collect();
     scopes.extend(input.additional_scope);
-    let errand = Errand {
+    let order = ProofOrder {
         owner: person.user.id.as_str(),
         redirect_url: Some(&input.redirect_url),
         complete_url: input.action_complete_redirect_url.as_deref(),
@@ -202,7 +202,7 @@ async fn reauthorize(
         login_hint: input.oidc_login_hint.as_deref().or(held.account.email_address.as_deref()),
         prompt: input.oidc_prompt.as_deref(),
     };
-    let challenge = begin(cx, visitor, &connection, errand).await?;
+    let challenge = begin(cx, visitor, &connection, order).await?;
     let target = UserTarget::User(person.user.id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {

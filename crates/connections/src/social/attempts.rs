@@ -44,7 +44,7 @@ pub(super) struct KeptAttempt {
 }
 
 /// What is asked of a provider.
-pub(super) struct Errand<'a> {
+pub(super) struct ProofOrder<'a> {
     /// What the answer is for: the id of the attempt, or of the user who connects an account.
     pub(super) owner: &'a str,
     pub(super) redirect_url: Option<&'a str>,
@@ -59,25 +59,25 @@ pub(super) async fn begin(
     cx: &Cx,
     visitor: &Visitor,
     connection: &Connection,
-    errand: Errand<'_>,
+    order: ProofOrder<'_>,
 ) -> Result<Challenge> {
     let site = &visitor.site;
     let given = |url: Option<&str>| url.filter(|url| !url.is_empty()).map(str::to_owned);
     let missing = || Error::param(Code::FormParamMissing, "redirect_url");
-    let redirect_url = absolute(given(errand.redirect_url).ok_or_else(missing)?, &visitor.page());
-    let complete_url = given(errand.complete_url).unwrap_or_else(|| redirect_url.clone());
+    let redirect_url = absolute(given(order.redirect_url).ok_or_else(missing)?, &visitor.page());
+    let complete_url = given(order.complete_url).unwrap_or_else(|| redirect_url.clone());
     let complete_url = absolute(complete_url, &redirect_url);
     for url in [&redirect_url, &complete_url] {
         redirects::allowed(cx, site, Some(url)).await?;
     }
-    let state = format!("{}.{}", errand.owner, URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng)));
+    let state = format!("{}.{}", order.owner, URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng)));
     let redirect_uri = format!("{}/v1/oauth_callback", site.base_url);
     let request = AuthorizeRequest {
         state: &state,
         redirect_uri: &redirect_uri,
-        additional_scopes: errand.additional_scopes,
-        login_hint: errand.login_hint.filter(|hint| !hint.is_empty()),
-        prompt: errand.prompt.filter(|prompt| !prompt.is_empty()),
+        additional_scopes: order.additional_scopes,
+        login_hint: order.login_hint.filter(|hint| !hint.is_empty()),
+        prompt: order.prompt.filter(|prompt| !prompt.is_empty()),
     };
     let (url, pending) = protocol::authorize(cx, connection, request).await?;
     // An app is told by an address of its own. Pages of the web have cookies by which they are known.
@@ -142,6 +142,10 @@ impl FirstFactor for ProviderAccounts {
         name.starts_with("oauth_") || name == "google_one_tap"
     }
 
+    fn is_account(&self) -> bool {
+        true
+    }
+
     fn is_shown_at_once(&self, name: &str) -> bool {
         is_by_token(name)
     }
@@ -154,7 +158,7 @@ impl FirstFactor for ProviderAccounts {
         Box::pin(async move {
             let (visitor, fields) = (asked.visitor, asked.fields);
             let connection = authenticatable(cx, visitor, asked.strategy)?;
-            let errand = Errand {
+            let order = ProofOrder {
                 owner: asked.attempt,
                 redirect_url: asked.redirect_url,
                 complete_url: text(fields, "action_complete_redirect_url"),
@@ -162,7 +166,7 @@ impl FirstFactor for ProviderAccounts {
                 login_hint: text(fields, "oidc_login_hint").or(asked.identifier),
                 prompt: text(fields, "oidc_prompt"),
             };
-            begin(cx, visitor, &connection, errand).await
+            begin(cx, visitor, &connection, order).await
         })
     }
 

@@ -225,7 +225,7 @@ async fn try_registered(
     fields: &Map<String, Value>,
 ) -> Result<SignInAttempt> {
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
-    rules::expects_ticket(&sign_in, cx.now)?;
+    rules::expects_identity(&sign_in, cx.now)?;
     let challenge = registered::open(&sign_in, strategy, cx.now)?;
     let code = code.as_ref().map(Secret::expose);
     let shown = strategies::ShownProof {

@@ -31,7 +31,7 @@ pub async fn prepare(
 ) -> Result<SignInAttempt> {
     let visitor = asked.visitor;
     let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
-    rules::expects_ticket(&sign_in, cx.now)?;
+    rules::expects_identity(&sign_in, cx.now)?;
     let challenge = factor.prepare(cx, ProofRequest { user: user.as_ref(), ..asked }).await?;
     let context = SignInContext::new(cx, visitor);
     cx.write(move |tx| Box::pin(keep(tx, context, id, challenge))).await
@@ -44,7 +44,7 @@ async fn keep(
     challenge: Challenge,
 ) -> Result<SignInAttempt> {
     let mut attempt = attempt::lock(tx, &context, &id).await?;
-    rules::expects_ticket(&attempt.sign_in, context.act.now)?;
+    rules::expects_identity(&attempt.sign_in, context.act.now)?;
     attempt.sign_in.first_factor = Some(challenge);
     store::save(tx, &attempt.sign_in).await?;
     Ok(attempt)
@@ -149,7 +149,7 @@ async fn settle(
     verdict: ProofVerdict,
 ) -> Result<SignInAttempt> {
     let now = context.act.now;
-    rules::expects_ticket(&attempt.sign_in, now)?;
+    rules::expects_identity(&attempt.sign_in, now)?;
     if open(&attempt.sign_in, examined.0, now)? != examined.1.as_ref() {
         // Another request was faster; what was examined is not what stands there now.
         return Err(Error::new(Code::ClientStateInvalid));

@@ -83,8 +83,8 @@ pub fn expects_first_factor(sign_in: &SignIn, now: Time) -> Result<()> {
     }
 }
 
-/// Refuses a ticket when it is not the turn of the first factor. Who it is, the ticket says itself.
-pub fn expects_ticket(sign_in: &SignIn, now: Time) -> Result<()> {
+/// Refuses what says itself who it is, such as a ticket, when it is not the turn of the first factor.
+pub fn expects_identity(sign_in: &SignIn, now: Time) -> Result<()> {
     match sign_in.step {
         SignInStep::NeedsIdentifier => Ok(()),
         _ => expects_first_factor(sign_in, now),

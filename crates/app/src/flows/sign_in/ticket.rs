@@ -35,7 +35,7 @@ pub async fn attempt_first(
     {
         attempt.sign_in = attempts::due(attempt.sign_in, &user, context.settings());
     }
-    rules::expects_ticket(&attempt.sign_in, context.act.now)?;
+    rules::expects_identity(&attempt.sign_in, context.act.now)?;
     let present = finish::present(tx, &context, &attempt.client).await?;
     let attempt = redeem(tx, &context, attempt, &ticket, &present).await?;
     store::save(tx, &attempt.sign_in).await?;

@@ -6,7 +6,6 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::VERIFICATION_MS;
-use latchkey_kernel::strategy::Strategy;
 use serde_json::{Map, Value};
 
 use super::input::SignUpForm;
@@ -37,7 +36,7 @@ pub async fn asked(
 ) -> Result<Option<Challenge>> {
     let name = form.strategy.as_deref().unwrap_or_default();
     let found = strategies::find(&cx.app.product.registry, name, &visitor.site.settings);
-    let Some((strategy, factor)) = found.filter(|(strategy, _)| is_account(*strategy)) else {
+    let Some((strategy, factor)) = found.filter(|(_, factor)| factor.is_account()) else {
         return Ok(None);
     };
     if factor.is_shown_at_once(name) {
@@ -70,12 +69,6 @@ pub async fn asked(
         fields,
     };
     factor.prepare(cx, request).await.map(Some)
-}
-
-/// Whether a registered strategy is about an account at another provider.
-pub fn is_account(strategy: Strategy) -> bool {
-    let name = strategy.name();
-    name.starts_with("oauth_") || name == "google_one_tap"
 }
 
 /// The attempt with what the provider says of somebody. Whoever is a user already, or may not sign up, is told so by the

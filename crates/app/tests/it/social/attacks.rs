@@ -2,7 +2,7 @@
 
 use futures_util::future::join_all;
 use latchkey_kernel::settings::Settings;
-use latchkey_testkit::{Browser, FakeProvider, TestServer};
+use latchkey_testkit::{Browser, FakeProvider, Reaction, TestServer};
 use serde_json::json;
 
 use super::{
@@ -263,6 +263,53 @@ async fn a1_an_answer_in_another_browser_counts_for_nobody_in_production() {
             assert!(back(&mut attacker, callback).await.starts_with(&home), "{what}");
         }
     }
+}
+
+/// A31: whatever a provider answers, the error stands on the attempt, and nothing else changes.
+#[tokio::test]
+async fn a31_what_a_broken_provider_says_stands_on_the_attempt() {
+    let t = TestServer::start().await;
+    let provider = FakeProvider::start(&t).await;
+    let mut settings = Settings::default();
+    settings.social.insert("custom_fake".into(), provider.custom(&t, &t.tenant, "custom_fake"));
+    t.set_settings(settings).await;
+    let elsewhere = format!("{}/token", provider.url());
+    for (what, proof) in [
+        ("sign_ins", "/sign_in/first_factor_verification"),
+        ("sign_ups", "/sign_up/verifications/external_account"),
+    ] {
+        for (path_there, expected) in
+            [("/token", "oauth_token_exchange_error"), ("/userinfo", "oauth_fetch_user_error")]
+        {
+            for reaction in [
+                Reaction::Redirect(307, elsewhere.clone()),
+                Reaction::Endless(200),
+                Reaction::Answer(200, b"null".to_vec()),
+                Reaction::status(500),
+                Reaction::Close,
+                Reaction::Nonsense,
+            ] {
+                let mut browser = t.browser();
+                let fields = json!({"strategy": "oauth_custom_fake", "redirect_url": BACK});
+                let begun = browser.post(&format!("/v1/client/{what}"), fields).await.ok();
+                let url = begun["response"].to_string();
+                let url = url.split('"').find(|text| text.starts_with(provider.url())).unwrap().to_owned();
+                let returned = provider.visit(&url);
+                provider.react(path_there, reaction);
+                assert_eq!(back(&mut browser, &path(&returned)).await, BACK);
+                provider.behave(path_there);
+                let shown = client(&mut browser).await;
+                let proof = shown.pointer(proof).unwrap();
+                assert_eq!(
+                    (&proof["status"], &proof["error"]["code"]),
+                    (&json!("failed"), &json!(expected)),
+                    "{what} {path_there}"
+                );
+                assert_eq!(shown["sessions"], json!([]));
+            }
+        }
+    }
+    assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 0);
 }
 
 /// A transferred proof is used up: whoever still knows the attempt gets nothing for it.
