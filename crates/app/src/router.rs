@@ -16,7 +16,7 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error};
 use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::auth::bearer;
-use latchkey_kernel::cx::{Trust, client_network};
+use latchkey_kernel::cx::{FromScripts, Trust, client_network};
 use latchkey_kernel::group::Group;
 use latchkey_kernel::limits::{DEFAULT_RATES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
 use latchkey_kernel::registry::Registry;
@@ -144,7 +144,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
     let pages =
         groups(upper).fold(flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
     let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND));
-    let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass));
+    let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
     let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng));
     let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }

@@ -191,11 +191,13 @@ impl FromRequestParts<AppState> for Cx {
     type Rejection = Failure;
 
     async fn from_request_parts(parts: &mut Parts, AppState(app): &AppState) -> Result<Cx, Failure> {
-        let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default())?;
+        let now = app.clock.now();
+        let for_scripts = parts.extensions.get::<FromScripts>().map(|_| now);
+        let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default(), for_scripts)?;
         let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let address = client_address(&parts.headers, &parts.extensions, trust(app, &parts.extensions));
         Ok(Cx {
-            now: app.clock.now(),
+            now,
             version,
             client_ip: address.map(|address| address.to_string()).unwrap_or_default(),
             network: address.map_or(Network::UNKNOWN, Network::of),
@@ -230,6 +232,10 @@ impl<'a> Trust<'a> {
 /// to the Frontend API can have it.
 #[derive(Clone)]
 pub struct Proxied;
+
+/// Marks a request to the Frontend API, which scripts in pages send.
+#[derive(Clone)]
+pub struct FromScripts;
 
 /// Marks a request that came over TLS to this very server. One that a proxy in front of it has decrypted has no mark.
 #[derive(Clone)]

@@ -5,7 +5,7 @@
 //! object of that kind.
 
 use axum::http::HeaderMap;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Result, Time};
 use serde_json::{Map, Value};
 
 use crate::query::pairs;
@@ -40,8 +40,10 @@ impl Version {
     /// The newest version.
     pub const NEWEST: Version = Version::V2026_05_12;
 
-    /// The version a request asks for, by header or by query, but not by both and not twice.
-    pub fn select(headers: &HeaderMap, query: &str) -> Result<Version> {
+    /// The version a request asks for, by header or by query, but not by both and not twice. Scripts in pages come in their
+    /// newest release, whenever this server was made: at the time `for_scripts`, a version that was published since is
+    /// answered with the newest one known here.
+    pub fn select(headers: &HeaderMap, query: &str, for_scripts: Option<Time>) -> Result<Version> {
         let mut by_header = headers.get_all(HEADER).iter();
         let header = by_header.next();
         let asked_by_query = query.contains(PARAMETER).then(|| pairs(query)).transpose()?.unwrap_or_default();
@@ -60,11 +62,24 @@ impl Version {
             (None, Some(value)) => value,
             (None, None) => return Ok(Version::V2021_02_05),
         };
-        Version::ALL.iter().find(|(_, date)| *date == asked).map(|(version, _)| *version).ok_or_else(|| {
+        let found = Version::ALL.iter().find(|(_, date)| *date == asked).map(|(version, _)| *version);
+        let is_newer = for_scripts.is_some_and(|now| is_published_since(&asked, now));
+        found.or(is_newer.then_some(Version::NEWEST)).ok_or_else(|| {
             let known = Version::ALL.map(|(_, date)| date).join(", ");
             Error::new(Code::ApiVersionInvalid).saying(format!("Use one of these API versions: {known}."))
         })
     }
+}
+
+/// Whether a text is a date after that of the newest version, and not one in the future.
+fn is_published_since(text: &str, now: Time) -> bool {
+    let is_date = text.len() == 10
+        && text.bytes().enumerate().all(|(at, byte)| match at {
+            4 | 7 => byte == b'-',
+            _ => byte.is_ascii_digit(),
+        });
+    let newest = Version::ALL.map(|(_, date)| date).into_iter().max().unwrap_or_default();
+    is_date && text > newest && text <= &now.rfc3339()[..10]
 }
 
 /// One incompatible change of a kind of object.
@@ -132,7 +147,23 @@ mod tests {
         if let Some(value) = header {
             headers.insert(HEADER, HeaderValue::from_static(value));
         }
-        Version::select(&headers, query).map_err(|error| error.code())
+        Version::select(&headers, query, None).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn scripts_may_be_newer_than_the_server_but_not_of_tomorrow() {
+        let now = Time::parse_rfc3339("2026-11-17T12:00:00Z");
+        let asked = |text: &str| {
+            let query = format!("__clerk_api_version={text}");
+            Version::select(&HeaderMap::new(), &query, now).map_err(|error| error.code())
+        };
+        for newer in ["2026-05-13", "2026-08-20", "2026-11-17"] {
+            assert_eq!(asked(newer), Ok(Version::NEWEST), "{newer}");
+        }
+        for bad in ["2026-11-18", "2099-01-01", "2026-5-13", "2026-08-2x", "2020-01-01", "2026-03-01", ""] {
+            assert_eq!(asked(bad), Err(Code::ApiVersionInvalid), "{bad}");
+        }
+        assert_eq!(select(None, "__clerk_api_version=2026-08-20"), Err(Code::ApiVersionInvalid));
     }
 
     #[test]

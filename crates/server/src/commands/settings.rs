@@ -152,17 +152,29 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
     let mut malformed = Vec::new();
     for text in line.get_many::<String>("change").into_iter().flatten() {
         match text.split_once('=') {
-            // Quoting JSON strings for a shell is a nuisance, and nothing else can be meant.
-            Some((path, value)) if !path.is_empty() => changes.push((
-                path.to_owned(),
-                serde_json::from_str(value).unwrap_or_else(|_| Value::String(value.to_owned())),
-            )),
+            Some((path, value)) if !path.is_empty() => {
+                changes.push((path.to_owned(), value_of(path, value)));
+            }
             _ => malformed.push(format!("{text:?} is not of the form PATH=JSON.")),
         }
     }
     match malformed.is_empty() {
         true => Ok(changes),
         false => Err(Failure::usage(malformed.join("\n"), "Such as: session.lifetime_seconds=86400")),
+    }
+}
+
+/// Names of texts that providers make of digits alone.
+const DIGITS: [&str; 4] = ["client_id", "client_secret", "key_id", "team_id"];
+
+/// What is meant by a value. Quoting JSON strings for a shell is a nuisance: what is no JSON is a text, and so is a number
+/// where only a text can be meant.
+fn value_of(path: &str, text: &str) -> Value {
+    let is_text = DIGITS.contains(&path.rsplit('.').next().unwrap_or_default());
+    match serde_json::from_str(text) {
+        Ok(Value::Number(_)) if is_text => Value::String(text.to_owned()),
+        Ok(value) => value,
+        Err(_) => Value::String(text.to_owned()),
     }
 }
 
@@ -273,6 +285,15 @@ fn hint(path: &str) -> Result<String, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_json_is_a_text_and_so_are_ids_of_digits() {
+        assert_eq!(value_of("session.lifetime_seconds", "86400"), json!(86400));
+        assert_eq!(value_of("social.discord.client_id", "1047123456789012345"), json!("1047123456789012345"));
+        assert_eq!(value_of("social.discord.client_id", r#""12""#), json!("12"));
+        assert_eq!(value_of("display.application_name", "Acme & Co"), json!("Acme & Co"));
+        assert_eq!(value_of("social.x.enabled", "true"), json!(true));
+    }
 
     #[test]
     fn a_document_comes_back_as_it_was() {

@@ -37,6 +37,18 @@ async fn unknown_version_is_refused() {
     }
 }
 
+/// Scripts in pages come in their newest release, and ask for what was published after this server was made.
+#[tokio::test]
+async fn scripts_that_are_newer_than_the_server_get_the_newest_version_it_knows() {
+    let t = TestServer::start().await;
+    let path = "/v1/environment?__clerk_api_version=2026-08-20";
+    t.browser().get(path).await.is_error(400, "api_version_invalid");
+    t.clock.advance_ms(300 * 86_400_000);
+    t.browser().get(path).await.ok();
+    versioned(&t, "/v1/users?__clerk_api_version=2026-08-20", &[]).await.is_error(400, "api_version_invalid");
+    versioned(&t, "/v1/users", &["2026-08-20"]).await.is_error(400, "api_version_invalid");
+}
+
 #[tokio::test]
 async fn version_given_twice_is_refused_even_when_both_agree() {
     let t = TestServer::start().await;
