@@ -3,7 +3,8 @@ import { after, before } from 'node:test';
 
 import { browserTest, Visit } from './support/browser.js';
 import {
-  chooseMethod, enterIdentifier, enterPassword, field, isSignedIn, isSignedOut, link, press, sees, signIn, typeCode,
+  chooseMethod, choosePasswordTwice, enterIdentifier, enterPassword, field, isSignedIn, isSignedOut, link, press,
+  sees, signIn, typeCode,
 } from './support/components.js';
 import { newEmail, newPassword, newPerson } from './support/people.js';
 import { clerkProps, nextCode, nextLink } from './support/server.js';
@@ -113,8 +114,7 @@ browserTest('password reset by code', async (visit) => {
   await press(page, 'Reset your password');
   await typeCode(page, await nextCode(email));
   const changed = newPassword();
-  await field(page, 'password').fill(changed);
-  await field(page, 'confirmPassword').fill(changed);
+  await choosePasswordTwice(page, changed);
   await visit.picture('password reset form');
   await press(page, 'Reset Password');
   await isSignedIn(page, email);

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { after, before } from 'node:test';
 
 import {
-  chooseMethod, enterIdentifier, enterPassword, field, isSignedIn, isSignedOut, link, press, sees, signIn, typeCode,
+  chooseMethod, choosePasswordTwice, enterIdentifier, enterPassword, field, isSignedIn, isSignedOut, link, press,
+  sees, signIn, typeCode,
 } from '../support/components.js';
 import { newPassword, newPerson } from '../support/people.js';
 import { addressesIn, codeIn, serveMail } from './support/mail.js';
@@ -90,10 +91,10 @@ productionTest('a forgotten password is changed by a code', async (visit) => {
   const changed = newPassword();
   await visit.step('the code', async () => {
     await typeCode(page, code);
-    await field(page, 'password').fill(changed);
+    await field(page, 'password').waitFor();
   });
   await visit.step('the new password', async () => {
-    await field(page, 'confirmPassword').fill(changed);
+    await choosePasswordTwice(page, changed);
     await press(page, 'Reset Password');
     await isSignedIn(page, email);
   });

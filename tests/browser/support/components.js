@@ -26,6 +26,13 @@ export async function choosePassword(page, password) {
   await page.getByTestId('form-feedback-success').waitFor();
 }
 
+/** The same where it is asked for twice. */
+export async function choosePasswordTwice(page, password) {
+  await choosePassword(page, password);
+  await field(page, 'confirmPassword').fill(password);
+  await page.getByText('Passwords match.').first().waitFor();
+}
+
 /** Signs in at a page with the sign-in component, up to a second factor if there is one. */
 export async function signIn(page, url, { email, password }) {
   await page.goto(url);
