@@ -57,13 +57,14 @@ pub(super) async fn to_sign_in(
         Ok(newcomer) => newcomer,
         Err(error) => return at.fail(cx, visitor, error).await,
     };
-    if at.kept.is_native {
-        let verdict = verdicts::of(cx, &act, newcomer.clone()).await?;
-        if matches!(verdict, ProofVerdict::User(..) | ProofVerdict::Maybe(..)) {
-            return at.hold(cx, visitor, newcomer).await;
+    let verdict = match at.kept.is_native {
+        true => verdicts::of(cx, &act, newcomer.clone()).await?,
+        false => verdicts::acted_on(cx, &act, newcomer.clone()).await?,
+    };
+    match verdict {
+        ProofVerdict::User(..) | ProofVerdict::Maybe(..) if at.kept.is_native => {
+            at.hold(cx, visitor, newcomer).await
         }
-    }
-    match verdicts::acted_on(cx, &act, newcomer).await? {
         ProofVerdict::Refused(error) => at.fail(cx, visitor, error).await,
         verdict => at.judge(cx, visitor, verdict).await,
     }

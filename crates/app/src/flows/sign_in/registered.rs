@@ -197,15 +197,14 @@ pub async fn go_on(
         }
         ProofVerdict::Maybe(id, identification, proof) => {
             let user = lock_open(tx, context, &attempt, &id).await?;
+            let claim = ticket::claim(&attempt, &user, Named::Proof, somebody_else)?;
             attempt.sign_in.claim = Some(match identification {
-                None => ticket::claim(&attempt, &user, Named::Proof, somebody_else)?,
+                None => claim,
                 Some(id) => ClaimedIdentity {
                     identifier: user.email_addresses.find(&id).ok_or_else(somebody_else)?.value.clone(),
                     named_by: Named::EmailAddress,
-                    user: Some(user.id.clone()),
                     identification: Some(id),
-                    may_sign_up: false,
-                    is_known: attempt.client.known_users.contains(&user.id),
+                    ..claim
                 },
             });
             attempt.sign_in.awaiting = Some(AwaitingProof { strategy, proof });
@@ -220,9 +219,10 @@ pub async fn go_on(
                 .account
                 .as_ref()
                 .map(|_| Box::new(failure(&Error::new(Code::ExternalAccountNotFound))));
-            let newcomer = Some(newcomer);
+            // What is sealed says who began, which matters to whoever goes on from here.
+            let (newcomer, sealed) = (Some(newcomer), examined.and_then(|begun| begun.sealed));
             attempt.sign_in.first_factor =
-                Some(Challenge { transferable: true, newcomer, failure, ..proven });
+                Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
             Ok(attempt)
         }
         ProofVerdict::Refused(refusal) => {

@@ -255,7 +255,7 @@ pub fn user(sign_up: &SignUp, on: Setting<'_>) -> Result<User> {
     user.unsafe_metadata = sign_up.unsafe_metadata.clone();
     user.public_metadata = sign_up.public_metadata.clone();
     if sign_up.newcomer().is_some_and(|newcomer| newcomer.account.is_some()) {
-        // The account at the provider says who it is, and is connected to the user below.
+        // The account at the provider says who it is; the caller connects it.
         problems.retain(|problem| problem.code != Code::FormDataMissing);
     }
     Error::collect(problems)?;

@@ -122,3 +122,19 @@ async fn what_an_app_was_told_is_good_for_ten_minutes() {
     let path = format!("/v1/client/sign_ups/{id}?_is_native=1&rotating_token_nonce={nonce}");
     app.get(&path).await.is_error(400, "verification_expired");
 }
+
+/// A1: whoever has become a user since is one, although nobody was when the provider answered.
+#[tokio::test]
+async fn what_a_stranger_holds_does_not_become_a_session_of_somebody_who_signs_up_since() {
+    let t = server().await;
+    let (mut app, mut browser) = device(&t).await;
+    let attempt = begin(&mut app, "sign_ins").await;
+    returned(&mut browser, &attempt, ADA).await;
+    signed_up(&t, ADA).await;
+    let moved = app.post("/v1/client/sign_ups?_is_native=1", json!({"transfer": true})).await.ok();
+    let proof = &moved["response"]["verifications"]["external_account"];
+    assert_eq!(proof["error"]["code"], "external_account_exists");
+    let moved = app.post("/v1/client/sign_ins?_is_native=1", json!({"transfer": true})).await.ok();
+    assert_eq!(moved["response"]["status"], "needs_first_factor");
+    assert_eq!(moved["client"]["sessions"], json!([]));
+}

@@ -8,7 +8,8 @@ use url::form_urlencoded;
 
 use super::http::{CallFailure, Caller, Payload};
 use super::{
-    Connection, Endpoints, Granted, Pending, Profile, ProviderTokens, discovery, in_time, is_issuer, tokens,
+    Connection, Endpoints, Granted, Pending, Profile, ProviderTokens, caller, discovery, in_time, is_issuer,
+    tokens,
 };
 use crate::social::id_tokens::{self, Expected};
 use crate::social::mock;
@@ -55,12 +56,7 @@ pub async fn exchange(
         tracing::warn!("{} took too long", connection.key);
         Error::new(Code::OauthTokenExchangeError)
     };
-    let visit = Visit {
-        cx,
-        connection,
-        endpoints: &pending.endpoints,
-        caller: Caller { client: &cx.app.outbound, reach: connection.reach },
-    };
+    let visit = Visit { cx, connection, endpoints: &pending.endpoints, caller: caller(cx, connection) };
     in_time(visit.granted(pending, params, code, redirect_uri), late).await
 }
 
@@ -75,7 +71,7 @@ pub async fn refresh(cx: &Cx, connection: &Connection, old: &ProviderTokens) -> 
     in_time(
         async {
             let endpoints = discovery::endpoints(cx, connection).await?;
-            let caller = Caller { client: &cx.app.outbound, reach: connection.reach };
+            let caller = caller(cx, connection);
             let fields = vec![("grant_type", "refresh_token".to_owned()), ("refresh_token", refresh_token)];
             let answer = tokens::request(&caller, connection, &endpoints, fields, cx.now).await?;
             Ok(tokens::read(&answer, cx.now)?.instead_of(old.clone()))
