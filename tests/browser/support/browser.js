@@ -94,19 +94,32 @@ export class Visit {
   }
 }
 
-/** A test with a browser. What the page looked like at its end is kept, also when it fails. */
+/** Does a test in a browser of its own. What the page looked like at its end is kept, also when it fails. */
+async function attempt(name, body, t, { takesAllCookies }) {
+  const visit = await Visit.start({ takesAllCookies });
+  try {
+    await body(visit, t);
+    await visit.picture(name);
+  } catch (error) {
+    await visit.picture(`failed ${name}`).catch(() => {});
+    t.diagnostic([`at ${visit.page.url()}`, ...visit.log, ...(await visit.gotScripts())].join('\n'));
+    throw error;
+  } finally {
+    await visit.close();
+  }
+}
+
+/**
+ * A test with a browser. One that fails is done once more from its start, as on a busy machine a page may move under
+ * the pointer. What breaks, breaks twice; what failed once is told in the output, to be looked into.
+ */
 export function browserTest(name, body, { timeout = 180_000, takesAllCookies } = {}) {
-  test(name, { timeout }, async (t) => {
-    const visit = await Visit.start({ takesAllCookies });
+  test(name, { timeout: 2 * timeout }, async (t) => {
     try {
-      await body(visit, t);
-      await visit.picture(name);
+      await attempt(name, body, t, { takesAllCookies });
     } catch (error) {
-      await visit.picture(`failed ${name}`).catch(() => {});
-      t.diagnostic([`at ${visit.page.url()}`, ...visit.log, ...(await visit.gotScripts())].join('\n'));
-      throw error;
-    } finally {
-      await visit.close();
+      t.diagnostic(`failed at first, and is done once more: ${error.stack}`);
+      await attempt(name, body, t, { takesAllCookies });
     }
   });
 }
