@@ -8,7 +8,7 @@ use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result};
-use latchkey_db::Tx;
+use latchkey_db::{Db, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_web::api::{Credential, Operation};
 use latchkey_web::bodies::BodyShare;
@@ -44,6 +44,10 @@ impl FromRequestParts<AppState> for SecretKey {
         let digest = key_digest(parts)?;
         let mut tx = app.db.read().await?;
         let holder = store::find_by_key(&mut tx, &digest).await?;
+        if let Some(share) = parts.extensions.get::<BodyShare>() {
+            let db = app.db.clone();
+            share.set_recheck(Box::new(move || Box::pin(still_known(db.clone(), digest))));
+        }
         Ok(admit(app, &mut tx, parts, holder).await?)
     }
 }
@@ -58,6 +62,12 @@ impl Argument for SecretKey {
 /// ago no longer works, on any node. It makes the comparison independent of how much of a guess is right.
 pub fn key_digest(parts: &Parts) -> Result<[u8; 32]> {
     Ok(sha256(bearer(parts)?.as_bytes()))
+}
+
+/// Whether a key still is one.
+async fn still_known(db: Db, digest: [u8; 32]) -> Result<()> {
+    let holder = store::find_by_key(&mut db.read().await?, &digest).await?;
+    holder.map(|_| ()).ok_or_else(|| Error::new(Code::ClerkKeyInvalid))
 }
 
 /// Lets the holder of a key in: with the instance's settings, and if the rate limits allow it.

@@ -10,8 +10,10 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
+use futures_util::future::BoxFuture;
 use latchkey_base::{Code, Error};
 
 use crate::network::Network;
@@ -22,6 +24,9 @@ pub const FIRST_BYTES: usize = 4 * 1024;
 /// Where the large part of a body begins. What lies between its first bytes and this comes out of the pool for small
 /// bodies: nearly every JSON body and form is smaller.
 pub const SMALL_BODY: usize = 32 * 1024;
+
+/// How long a body may take before its sender is asked for again: longer than nearly all bodies take.
+const HELD_BACK: Duration = Duration::from_millis(100);
 
 /// The memory for bodies of one listener.
 pub struct BodyBudget {
@@ -47,7 +52,12 @@ pub struct BodyShare(Arc<Share>);
 struct Share {
     budget: Arc<BodyBudget>,
     taken: Mutex<Taken>,
+    /// When it was asked who sends the body, and how to ask again.
+    checked: OnceLock<(Instant, Recheck)>,
 }
+
+/// Asks again whether the sender of a body may have done what it asks for.
+pub type Recheck = Box<dyn Fn() -> BoxFuture<'static, latchkey_base::Result<()>> + Send + Sync>;
 
 struct Taken {
     network: Network,
@@ -74,7 +84,11 @@ impl BodyBudget {
     /// For a request from this network, which has nothing yet.
     pub fn share(self: &Arc<Self>, network: Network) -> BodyShare {
         let taken = Taken { network, tenant: None, sum: 0, small: 0, large: 0, is_refused: false };
-        BodyShare(Arc::new(Share { budget: self.clone(), taken: Mutex::new(taken) }))
+        BodyShare(Arc::new(Share {
+            budget: self.clone(),
+            taken: Mutex::new(taken),
+            checked: OnceLock::new(),
+        }))
     }
 
     /// What belongs to a tenant is bounded in the pool of large bodies only: its other visitors must get in. Only one
@@ -113,6 +127,20 @@ impl BodyShare {
         let mut taken = lock(&self.0.taken);
         if taken.sum == 0 {
             taken.tenant = Some(tenant.into());
+        }
+    }
+
+    /// Says that the sender was let in just now, and how to ask again.
+    pub fn set_recheck(&self, recheck: Recheck) {
+        let _ = self.0.checked.set((Instant::now(), recheck));
+    }
+
+    /// Asks again who sends a body that has arrived whole, if it took long: a sender whose key was revoked meanwhile could
+    /// otherwise still have done what was begun before.
+    pub async fn recheck(&self) -> latchkey_base::Result<()> {
+        match self.0.checked.get() {
+            Some((at, recheck)) if at.elapsed() >= HELD_BACK => recheck().await,
+            _ => Ok(()),
         }
     }
 

@@ -16,6 +16,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use crate::answer::read_value;
+use crate::bodies::BodyShare;
 use crate::depth::{check_body, private_name};
 use crate::reply::Failure;
 use crate::shape::Shapes;
@@ -147,6 +148,7 @@ pub(crate) fn fields(body: &[u8]) -> Result<Map<String, Value>> {
 /// everything, so a moderate excess is read and thrown away before it is refused; what is announced as more
 /// than that is refused at once.
 pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
+    let share = request.extensions().get::<BodyShare>().cloned();
     let mut body = request.into_body();
     let mut kept = BytesMut::new();
     let mut length = 0;
@@ -164,10 +166,13 @@ pub async fn read_body(request: Request, max: usize) -> Result<Bytes> {
             break;
         }
     }
-    match length <= max {
-        true => Ok(kept.freeze()),
-        false => Err(too_large(max)),
+    if length > max {
+        return Err(too_large(max));
     }
+    if let Some(share) = share {
+        share.recheck().await?;
+    }
+    Ok(kept.freeze())
 }
 
 fn too_large(max: usize) -> Error {

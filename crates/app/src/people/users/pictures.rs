@@ -16,6 +16,7 @@ use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::{IMAGE_BYTES, IMAGE_PIXELS};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_web::api::{Body, Operation};
+use latchkey_web::bodies::BodyShare;
 use latchkey_web::input::{EXCESS, Path, is_content_type, read_body};
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
@@ -146,6 +147,7 @@ pub async fn file(request: Request) -> Result<Vec<u8>> {
 
 /// The same, and what the part `uploader_user_id` says.
 pub async fn credited_file(request: Request) -> Result<(Vec<u8>, Option<String>)> {
+    let share = request.extensions().get::<BodyShare>().cloned();
     let mut form = form(request).await?;
     let (mut file, mut uploader) = (None, None);
     while let Some(part) = form.next_field().await.map_err(unreadable)? {
@@ -161,6 +163,9 @@ pub async fn credited_file(request: Request) -> Result<(Vec<u8>, Option<String>)
             }
             _ => {}
         }
+    }
+    if let Some(share) = share {
+        share.recheck().await?;
     }
     let missing = || Error::param(Code::FormParamMissing, PART).recoded(Code::ImageFileMissing);
     Ok((file.ok_or_else(missing)?, uploader.filter(|text| !text.is_empty())))

@@ -5,12 +5,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
+use latchkey_base::kinds::SecretKeyId;
+use latchkey_jose::digest::sha256;
+use latchkey_kernel::instances::store;
 use latchkey_testkit::{TestServer, until};
 use serde_json::json;
 
@@ -54,6 +58,48 @@ async fn bodies_held_at_one_api_take_no_room_from_the_other() {
         _ = held => panic!("the bodies never end"),
         () = others => (),
     }
+}
+
+#[tokio::test]
+async fn a_key_that_is_revoked_while_a_body_is_held_back_changes_nothing() {
+    let t = TestServer::start().await;
+    let user = ada(&t).await;
+    let picture =
+        "--x\r\ncontent-disposition: form-data; name=\"file\"; filename=\"a.png\"\r\n\r\nPNG\r\n--x--\r\n";
+    let cases = [
+        ("/v1/users".to_owned(), "application/json", r#"{"username": "late"}"#),
+        (format!("/v1/users/{user}/profile_image"), "multipart/form-data; boundary=x", picture),
+    ];
+    for (path, content_type, body) in cases {
+        let (id, instance) = (SecretKeyId::new(t.app.clock.now(), &*t.app.rng), t.tenant.id.clone());
+        let (key, now) = (format!("sk_test_{}", id.as_str()), t.app.clock.now());
+        let digest = sha256(key.as_bytes());
+        let made = (id.clone(), instance.clone());
+        let insert = t.db().write(move |tx| {
+            let (made, digest) = (made.clone(), digest);
+            Box::pin(async move { store::insert_key(tx, &made.1, &made.0, &digest, "late", now).await })
+        });
+        insert.await.unwrap();
+        let db = t.db().clone();
+        let rest = async move {
+            let delete = db.write(move |tx| {
+                let (id, instance) = (id.clone(), instance.clone());
+                Box::pin(async move { store::delete_key(tx, &instance, &id).await })
+            });
+            delete.await.unwrap();
+            // Bodies that come sooner are as good as those that come at once.
+            tokio::time::sleep(Duration::from_millis(150)).await;
+            Ok::<_, io::Error>(Bytes::from_static(&body.as_bytes()[4..]))
+        };
+        let first = Bytes::from_static(&body.as_bytes()[..4]);
+        let request = Request::post(path)
+            .header("authorization", format!("Bearer {key}"))
+            .header("content-type", content_type)
+            .body(Body::from_stream(stream::once(ready(Ok(first))).chain(stream::once(rest))));
+        t.send_unchecked(request.unwrap()).await.is_error(401, "clerk_key_invalid");
+    }
+    let users = t.get("/v1/users?username=late").await.ok();
+    assert_eq!(users, json!([]));
 }
 
 #[tokio::test]
