@@ -8,6 +8,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
+use futures_util::future::BoxFuture;
 use latchkey_base::{Error, Result};
 use tokio::sync::oneshot;
 
@@ -141,10 +142,12 @@ impl Db {
         Ok((*value, number))
     }
 
-    async fn write_any(&self, body: AnyWork) -> Result<(AnyValue, Option<i64>)> {
-        let outcome = self.run_transaction(body).await;
-        self.health.note(&outcome);
-        outcome
+    fn write_any(&self, body: AnyWork) -> BoxFuture<'_, Result<(AnyValue, Option<i64>)>> {
+        Box::pin(async {
+            let outcome = self.run_transaction(body).await;
+            self.health.note(&outcome);
+            outcome
+        })
     }
 
     async fn run_transaction(&self, body: AnyWork) -> Result<(AnyValue, Option<i64>)> {

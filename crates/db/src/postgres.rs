@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
-use futures_util::future::{join_all, join3};
+use futures_util::future::{BoxFuture, join_all, join3};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::NoTls;
@@ -68,10 +68,12 @@ impl Postgres {
     }
 
     /// A connection from the pool.
-    pub(crate) async fn connection(&self) -> Result<Object> {
-        self.pool.get().await.map_err(|error| match error {
-            PoolError::Backend(cause) => DbError::unavailable(cause),
-            other => DbError::unavailable(other),
+    pub(crate) fn connection(&self) -> BoxFuture<'_, Result<Object>> {
+        Box::pin(async {
+            self.pool.get().await.map_err(|error| match error {
+                PoolError::Backend(cause) => DbError::unavailable(cause),
+                other => DbError::unavailable(other),
+            })
         })
     }
 }
@@ -102,60 +104,88 @@ async fn prepared(client: &Object, sql: &str) -> Result<tokio_postgres::Statemen
 }
 
 /// All rows of a query.
-pub(crate) async fn query<T>(client: &Object, sql: &str, params: &[Value], read: Read<T>) -> Result<Vec<T>> {
-    let statement = prepared(client, sql).await?;
-    let rows = client.query(&statement, &as_sql(params)).await?;
+pub(crate) fn query<'a>(
+    client: &'a Object,
+    sql: &'a str,
+    params: &'a [Value],
+) -> BoxFuture<'a, Result<Vec<tokio_postgres::Row>>> {
+    Box::pin(async move {
+        let statement = prepared(client, sql).await?;
+        Ok(client.query(&statement, &as_sql(params)).await?)
+    })
+}
+
+/// What rows say.
+pub(crate) fn read<T>(rows: &[tokio_postgres::Row], read: Read<T>) -> Result<Vec<T>> {
     rows.iter().map(|row| read(&Row::Postgres(row))).collect()
 }
 
 /// All rows of a query that is planned for these very values: after a few runs a prepared statement gets
 /// one plan for all of them.
-pub(crate) async fn query_planned<T>(
-    client: &Object,
-    sql: &str,
-    params: &[Value],
-    read: Read<T>,
-) -> Result<Vec<T>> {
-    let typed: Vec<_> = as_sql(params).into_iter().zip(params.iter().map(Value::kind)).collect();
-    let rows = client.query_typed(sql, &typed).await?;
-    rows.iter().map(|row| read(&Row::Postgres(row))).collect()
+pub(crate) fn query_planned<'a>(
+    client: &'a Object,
+    sql: &'a str,
+    params: &'a [Value],
+) -> BoxFuture<'a, Result<Vec<tokio_postgres::Row>>> {
+    Box::pin(async move {
+        let typed: Vec<_> = as_sql(params).into_iter().zip(params.iter().map(Value::kind)).collect();
+        Ok(client.query_typed(sql, &typed).await?)
+    })
+}
+
+/// Runs statements without parameters.
+pub(crate) fn run_script<'a>(client: &'a Object, text: &'a str) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move { Ok(client.batch_execute(text).await?) })
 }
 
 /// Runs a statement and says how many rows it touched.
-pub(crate) async fn run_statement(client: &Object, sql: &str, params: &[Value]) -> Result<u64> {
-    let statement = prepared(client, sql).await?;
-    Ok(client.execute(&statement, &as_sql(params)).await?)
+pub(crate) fn run_statement<'a>(
+    client: &'a Object,
+    sql: &'a str,
+    params: &'a [Value],
+) -> BoxFuture<'a, Result<u64>> {
+    Box::pin(async move {
+        let statement = prepared(client, sql).await?;
+        Ok(client.execute(&statement, &as_sql(params)).await?)
+    })
 }
 
 /// Runs statements in their order, in one round trip.
-pub(crate) async fn run_statements(client: &Object, statements: &[Sent<'_>]) -> Result<()> {
-    let prepared = prepare_all(client, statements).await?;
-    first_error(join_all(sent(client, &prepared, statements)).await)
+pub(crate) fn run_statements<'a>(
+    client: &'a Object,
+    statements: &'a [Sent<'a>],
+) -> BoxFuture<'a, Result<()>> {
+    Box::pin(async move {
+        let prepared = prepare_all(client, statements).await?;
+        first_error(join_all(sent(client, &prepared, statements)).await)
+    })
 }
 
 /// Runs statements, takes numbers and commits, in one round trip. The outer result tells whether the
 /// transaction has ended, the inner one whether it was committed: after a failed statement PostgreSQL answers
 /// the commit by rolling back.
-pub(crate) async fn run_and_commit(
-    client: &Object,
-    statements: &[Sent<'_>],
-    counted: &[Counted<'_>],
-) -> Result<Result<Vec<i64>>> {
-    let plain = prepare_all(client, statements).await?;
-    let mut counting = Vec::with_capacity(counted.len());
-    for counted in counted {
-        counting.push(prepared(client, &counted.sql).await?);
-    }
-    let all = join_all(sent(client, &plain, statements));
-    let numbers = join_all(counting.iter().zip(counted).map(|(statement, counted)| async move {
-        let rows = client.query(statement, &as_sql(counted.params())).await?;
-        let first = rows.first().ok_or_else(|| DbError::failed("a series has no number"))?;
-        Ok(first.try_get(0)?)
-    }));
-    // They are polled in this order, so they are sent in it.
-    let (outcomes, numbers, committed) = join3(all, numbers, client.batch_execute("COMMIT")).await;
-    committed?;
-    Ok(first_error(outcomes).and_then(|()| numbers.into_iter().collect()))
+pub(crate) fn run_and_commit<'a>(
+    client: &'a Object,
+    statements: &'a [Sent<'a>],
+    counted: &'a [Counted<'a>],
+) -> BoxFuture<'a, Result<Result<Vec<i64>>>> {
+    Box::pin(async move {
+        let plain = prepare_all(client, statements).await?;
+        let mut counting = Vec::with_capacity(counted.len());
+        for counted in counted {
+            counting.push(prepared(client, &counted.sql).await?);
+        }
+        let all = join_all(sent(client, &plain, statements));
+        let numbers = join_all(counting.iter().zip(counted).map(|(statement, counted)| async move {
+            let rows = client.query(statement, &as_sql(counted.params())).await?;
+            let first = rows.first().ok_or_else(|| DbError::failed("a series has no number"))?;
+            Ok(first.try_get(0)?)
+        }));
+        // They are polled in this order, so they are sent in it.
+        let (outcomes, numbers, committed) = join3(all, numbers, client.batch_execute("COMMIT")).await;
+        committed?;
+        Ok(first_error(outcomes).and_then(|()| numbers.into_iter().collect()))
+    })
 }
 
 /// All are prepared before the first is sent: one that waits for that would be overtaken by those that

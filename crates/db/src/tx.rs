@@ -4,9 +4,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use deadpool_postgres::Object;
-use futures_util::future::join;
+use futures_util::future::{BoxFuture, join};
 use rusqlite::Connection;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use crate::batch::{Sent, merged};
 use crate::error::{DbError, Result};
@@ -198,7 +198,7 @@ impl Tx {
         let sql = parts.concat();
         let outcome = match &mut self.inner {
             Inner::Postgres { client: Some(client), state, .. } => {
-                begun(client, state, postgres::run_statement(client, &sql, params)).await
+                asked(client, state, postgres::run_statement(client, &sql, params)).await
             }
             Inner::Postgres { client: None, .. } => Err(gone()),
             Inner::Writer(_) if self.failed => Err(undone()),
@@ -215,7 +215,7 @@ impl Tx {
     pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
         if let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner {
             let sent: Vec<Sent<'_>> = statements.iter().map(as_sent).collect();
-            let outcome = begun(client, state, postgres::run_statements(client, &sent)).await;
+            let outcome = asked(client, state, postgres::run_statements(client, &sent)).await;
             self.failed |= outcome.is_err();
             return outcome;
         }
@@ -232,7 +232,7 @@ impl Tx {
             return self.run_many(statements).await;
         };
         let sent = merged(statements.iter());
-        let outcome = begun(client, state, postgres::run_statements(client, &sent)).await;
+        let outcome = asked(client, state, postgres::run_statements(client, &sent)).await;
         self.failed |= outcome.is_err();
         outcome
     }
@@ -284,7 +284,7 @@ impl Tx {
         if statements.is_empty() && counted.is_empty() && state.phase == Phase::Beginning {
             return Ok(Ok(Vec::new()));
         }
-        let committed = begun(client, state, postgres::run_and_commit(client, statements, counted)).await?;
+        let committed = asked(client, state, postgres::run_and_commit(client, statements, counted)).await?;
         state.phase = Phase::Single;
         Ok(committed)
     }
@@ -294,7 +294,7 @@ impl Tx {
         match &mut self.inner {
             Inner::Postgres { client, state, .. } => {
                 let client = client.as_ref().ok_or_else(gone)?;
-                begun(client, state, async { Ok(client.batch_execute(text).await?) }).await
+                asked(client, state, postgres::run_script(client, text)).await
             }
             Inner::Writer(connection) => Ok(connection.execute_batch(text)?),
             Inner::Reader { .. } => Err(DbError::failed("a write was tried on a read connection")),
@@ -323,7 +323,8 @@ impl Tx {
         let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else {
             return self.query(sql, params, read).await;
         };
-        let outcome = begun(client, state, postgres::query_planned(client, &sql, params, read)).await;
+        let rows = asked(client, state, postgres::query_planned(client, &sql, params)).await;
+        let outcome = rows.and_then(|rows| postgres::read(&rows, read));
         self.failed |= outcome.is_err();
         outcome
     }
@@ -365,7 +366,7 @@ impl Tx {
         match &mut self.inner {
             Inner::Postgres { client, state, .. } => {
                 let client = client.as_ref().ok_or_else(gone)?;
-                begun(client, state, postgres::query(client, &sql, params, read)).await
+                postgres::read(&asked(client, state, postgres::query(client, &sql, params)).await?, read)
             }
             Inner::Writer(_) if self.failed => Err(undone()),
             Inner::Writer(connection) => sqlite::query(connection, &sqlite::placeholders(&sql), params, read),
@@ -380,14 +381,14 @@ impl Tx {
                 // The place goes along: a caller who goes away does not stop the statement.
                 let place = long.take();
                 let params = params.to_vec();
-                let work = move || {
-                    let rows = sqlite::query(&owned, &sqlite::placeholders(&sql), &params, read);
-                    (owned, place, rows)
+                let (sender, answer) = oneshot::channel();
+                let work = move |connection: &Connection| {
+                    let _ =
+                        sender.send(sqlite::query(connection, &sqlite::placeholders(&sql), &params, read));
                 };
-                let (owned, place, rows) =
-                    tokio::task::spawn_blocking(work).await.map_err(DbError::failed)?;
+                let (owned, place) = off_thread(owned, place, Box::new(work)).await?;
                 (*connection, *long) = (Some(owned), place);
-                rows
+                answer.await.map_err(DbError::failed)?
             }
         }
     }
@@ -428,7 +429,7 @@ impl Tx {
             && state.phase == Phase::Open
         {
             let open = client.as_ref().ok_or_else(gone)?;
-            open.batch_execute("ROLLBACK").await?;
+            postgres::run_script(open, "ROLLBACK").await?;
             state.phase = Phase::Single;
         }
         Ok(())
@@ -462,12 +463,25 @@ fn as_sent((sql, params): &Statement) -> Sent<'_> {
     ((*sql).into(), params.iter().collect())
 }
 
-/// Awaits a PostgreSQL statement; sends `BEGIN` ahead of the first one in the same round trip.
-async fn begun<T>(
-    client: &Object,
-    state: &mut State,
-    statement: impl Future<Output = Result<T>>,
-) -> Result<T> {
+/// Work on a connection of SQLite off the calling thread.
+type Work = Box<dyn FnOnce(&Connection) + Send>;
+type Place = Option<OwnedSemaphorePermit>;
+
+fn off_thread(
+    connection: Connection,
+    place: Place,
+    work: Work,
+) -> BoxFuture<'static, Result<(Connection, Place)>> {
+    let done = tokio::task::spawn_blocking(move || {
+        work(&connection);
+        (connection, place)
+    });
+    Box::pin(async move { done.await.map_err(DbError::failed) })
+}
+
+/// Awaits what PostgreSQL is asked; sends `BEGIN` ahead of the first statement in the same round trip. What is asked is
+/// a box: the futures of the driver would be compiled anew for everybody who reads rows of a type of their own.
+async fn asked<T>(client: &Object, state: &mut State, statement: BoxFuture<'_, Result<T>>) -> Result<T> {
     state.is_waiting = true;
     if state.phase != Phase::Beginning {
         let result = statement.await;
@@ -476,7 +490,7 @@ async fn begun<T>(
     }
     state.phase = Phase::Open;
     // Both are polled in order, so `BEGIN` reaches the server first.
-    let (begin, result) = join(client.batch_execute(postgres::BEGIN), statement).await;
+    let (begin, result) = join(postgres::run_script(client, postgres::BEGIN), statement).await;
     state.is_waiting = false;
     begin?;
     result

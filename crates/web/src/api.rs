@@ -2,10 +2,15 @@
 //!
 //! What a handler takes is read from its signature (`signature.rs`); a row only says what no signature can.
 
+use std::sync::Arc;
+
 use axum::Router;
+use axum::extract::Request;
 use axum::handler::Handler;
 use axum::http::Method;
-use axum::routing::{MethodFilter, MethodRouter, on};
+use axum::response::Response;
+use axum::routing::on;
+use futures_util::future::BoxFuture;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use crate::signature::Signature;
@@ -319,6 +324,34 @@ pub struct DefaultRates {
     pub of_person: &'static [PersonRate],
 }
 
+/// What handles an operation: a function whose arguments describe themselves.
+pub trait OperationHandler<T, S>: Handler<T, S, Future = BoxFuture<'static, Response>> + Sync {}
+impl<H: Handler<T, S, Future = BoxFuture<'static, Response>> + Sync, T, S> OperationHandler<T, S> for H {}
+
+/// A handler of which no more is known than how to call it. All of axum is compiled once for every type of handler it is
+/// given, and hundreds of them take a minute; this is one type for all.
+struct AnyHandler<S>(Arc<dyn Fn(Request, S) -> BoxFuture<'static, Response> + Send + Sync>);
+
+impl<S> AnyHandler<S> {
+    fn new<T>(handler: impl OperationHandler<T, S>) -> AnyHandler<S> {
+        AnyHandler(Arc::new(move |request, state| handler.clone().call(request, state)))
+    }
+}
+
+impl<S> Clone for AnyHandler<S> {
+    fn clone(&self) -> AnyHandler<S> {
+        AnyHandler(self.0.clone())
+    }
+}
+
+impl<S: 'static> Handler<(), S> for AnyHandler<S> {
+    type Future = BoxFuture<'static, Response>;
+
+    fn call(self, request: Request, state: S) -> Self::Future {
+        (self.0)(request, state)
+    }
+}
+
 /// The API being put together.
 pub struct Api<S> {
     prefix: &'static str,
@@ -345,9 +378,9 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         &mut self,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
-        self.add::<T>(Method::GET, path, id, on(MethodFilter::GET, handler))
+        self.add(Method::GET, path, id, handler)
     }
 
     /// Adds a `POST` operation.
@@ -355,9 +388,9 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         &mut self,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
-        self.add::<T>(Method::POST, path, id, on(MethodFilter::POST, handler))
+        self.add(Method::POST, path, id, handler)
     }
 
     /// Adds a `PUT` operation.
@@ -365,9 +398,9 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         &mut self,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
-        self.add::<T>(Method::PUT, path, id, on(MethodFilter::PUT, handler))
+        self.add(Method::PUT, path, id, handler)
     }
 
     /// Adds a `PATCH` operation.
@@ -375,9 +408,9 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         &mut self,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
-        self.add::<T>(Method::PATCH, path, id, on(MethodFilter::PATCH, handler))
+        self.add(Method::PATCH, path, id, handler)
     }
 
     /// Adds a `DELETE` operation.
@@ -385,20 +418,24 @@ impl<S: Clone + Send + Sync + 'static> Api<S> {
         &mut self,
         path: &'static str,
         id: &'static str,
-        handler: impl Handler<T, S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
-        self.add::<T>(Method::DELETE, path, id, on(MethodFilter::DELETE, handler))
+        self.add(Method::DELETE, path, id, handler)
     }
 
-    #[expect(clippy::unwrap_used, reason = "an operation was pushed in the line above")]
-    fn add<T: Signature>(
+    #[expect(
+        clippy::unwrap_used,
+        reason = "an operation was pushed in the line above, and axum knows all methods"
+    )]
+    fn add<T: Signature + 'static>(
         &mut self,
         method: Method,
         path: &'static str,
         id: &'static str,
-        route: MethodRouter<S>,
+        handler: impl OperationHandler<T, S>,
     ) -> &mut Operation {
         let path = format!("{}{path}", self.prefix);
+        let route = on(method.clone().try_into().unwrap(), AnyHandler::new(handler));
         self.router = std::mem::take(&mut self.router).route(&path, route);
         let mut operation = Operation::new(method, path, id, self.tag);
         T::describe(&mut operation);
