@@ -11,10 +11,11 @@
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use latchkey_base::{Code, Error};
+use tokio::time::Instant;
 
 use crate::network::Network;
 
