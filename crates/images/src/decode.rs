@@ -8,7 +8,7 @@ use std::io::Cursor;
 
 use image::{DynamicImage, ImageDecoder, ImageFormat, ImageReader, Limits};
 
-use crate::{ImageError, webp};
+use crate::{ImageError, png, webp};
 
 /// Ten megabytes: a photo straight from a phone fits, and reading it into memory harms nobody.
 const MAX_BYTES: usize = 10 * 1024 * 1024;
@@ -47,9 +47,10 @@ fn open(upload: &[u8], max_pixels: u64) -> Result<(impl ImageDecoder, ImageForma
     }
     let format = sniff(upload)?;
     let file = match format {
-        ImageFormat::WebP => webp::inspect(upload)?,
+        ImageFormat::WebP => webp::inspect(upload)?.into(),
+        ImageFormat::Png => png::without_profiles(upload),
         ImageFormat::Jpeg if scans(upload) > MAX_SCANS => return Err(ImageError::Unsupported),
-        _ => upload,
+        _ => upload.into(),
     };
 
     let mut limits = Limits::default();

@@ -14,6 +14,7 @@ mod convert;
 mod decode;
 mod encode;
 mod palette;
+mod png;
 mod scale;
 #[cfg(test)]
 mod tests;
