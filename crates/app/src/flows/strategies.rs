@@ -55,6 +55,12 @@ pub trait FirstFactor: Send + Sync {
         false
     }
 
+    /// Whether `redeem` adds a way to sign in, such as an account that is connected: then it waits until all that the
+    /// sign-in asks for is proven.
+    fn adds_way_in(&self, _proof: &Value) -> bool {
+        false
+    }
+
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
     /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
     /// keeps them out.

@@ -433,6 +433,25 @@ async fn every_outcome_is_as_the_table_says() {
 }
 
 #[tokio::test]
+async fn an_account_is_connected_once_the_second_factor_is_proven_too() {
+    let t = server(with_mock).await;
+    let fields = json!({"email_address": [EMAIL], "password": PASSWORD, "backup_codes": ["first-code-1"],
+        "totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"});
+    let user = format!("/v1/users/{}", t.user(fields).await["id"].as_str().unwrap());
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
+    assert_eq!(t.get(&user).await.ok()["external_accounts"], json!([]));
+    let path = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
+    let wrong = browser.post(&path, json!({"strategy": "backup_code", "code": "other-code-2"})).await;
+    assert_eq!(wrong.status, 422);
+    assert_eq!(t.get(&user).await.ok()["external_accounts"], json!([]));
+    let done = browser.post(&path, json!({"strategy": "backup_code", "code": "first-code-1"})).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    assert_eq!(t.get(&user).await.ok()["external_accounts"][0]["provider_user_id"], "42");
+}
+
+#[tokio::test]
 async fn somebody_new_goes_from_signing_in_to_signing_up_once() {
     let t = start().await;
     let mut browser = t.browser();

@@ -154,6 +154,11 @@ impl FirstFactor for ProviderAccounts {
         AccountProof::read(proof).is_ok_and(|proof| proof.is_taken_over)
     }
 
+    fn adds_way_in(&self, proof: &Value) -> bool {
+        // Whoever takes an account over has removed all other ways in, and with them the second factors.
+        !self.asks_for_new_password(proof)
+    }
+
     fn prepare<'a>(&'a self, cx: &'a Cx, asked: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>> {
         Box::pin(async move {
             let (visitor, fields) = (asked.visitor, asked.fields);

@@ -85,6 +85,7 @@ pub async fn add(
         value,
         changes: ContactChanges { only_if_proven: true, ..changes },
         notify: false,
+        may_be_taken: site.settings.attack_protection.enumeration_protection,
     };
     let check = move |user: &User, settings: &Settings| rules::check_add(user, kind, settings);
     handlers::add(cx, person.visitor.act(cx), kind, new, check).await

@@ -28,7 +28,6 @@ pub async fn after_first(
     new_password: Option<CredentialsChange>,
 ) -> Result<SignInAttempt> {
     let is_password_new = new_password.is_some();
-    let user = redeem_awaiting(tx, context, &mut attempt, user).await?;
     let user = match new_password {
         Some(change) => password::set(tx, &context.act, user, change).await?,
         None => user,
@@ -46,7 +45,7 @@ pub async fn after_first(
     }
 }
 
-/// Redeems what waited for another proof of who it is.
+/// Redeems what waited until everything was proven: whoever has one factor only must not add another way in.
 async fn redeem_awaiting(
     tx: &mut Tx,
     context: &SignInContext,
@@ -65,10 +64,11 @@ async fn redeem_awaiting(
 pub async fn complete(
     tx: &mut Tx,
     context: &SignInContext,
-    attempt: SignInAttempt,
+    mut attempt: SignInAttempt,
     user: User,
 ) -> Result<SignInAttempt> {
     check_open(&user, context.act.now)?;
+    let user = redeem_awaiting(tx, context, &mut attempt, user).await?;
     if !is_by_ticket(&attempt) {
         check_sign_in(tx, &context.act, &user).await?;
     }

@@ -182,12 +182,19 @@ pub async fn go_on(
     match verdict {
         ProofVerdict::User(id, proof) => {
             let user = lock_open(tx, context, &attempt, &id).await?;
-            let user = factor.redeem(tx, act, user, &proof).await?;
+            let asks_for_new_password = factor.asks_for_new_password(&proof);
+            let user = match factor.adds_way_in(&proof) {
+                true => {
+                    attempt.sign_in.awaiting = Some(AwaitingProof { strategy, proof });
+                    user
+                }
+                false => factor.redeem(tx, act, user, &proof).await?,
+            };
             attempt.sign_in.claim = Some(ticket::claim(&attempt, &user, Named::Proof, somebody_else)?);
             let proves_both = factor.proves_both(context.settings());
             let proven = proven(examined.as_ref(), strategy, act.now);
             attempt.sign_in.first_factor = Some(Challenge { proves_both, ..proven });
-            if factor.asks_for_new_password(&proof) && user.password.is_some() {
+            if asks_for_new_password && user.password.is_some() {
                 attempt.sign_in.password_set_at = user.password.as_ref().map(|password| password.updated_at);
                 attempt.sign_in.step = SignInStep::NeedsNewPassword;
                 attempt.user = Some(user);

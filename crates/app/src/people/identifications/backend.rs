@@ -189,6 +189,7 @@ impl From<CreateEmailAddress> for New {
             value: input.email_address,
             changes,
             notify: input.notify_primary_email_address_changed == Some(true),
+            may_be_taken: false,
         }
     }
 }
@@ -214,7 +215,7 @@ impl From<CreatePhoneNumber> for New {
     fn from(input: CreatePhoneNumber) -> New {
         let changes =
             changes(input.verified, input.primary, input.reserved_for_second_factor.filter(|wanted| *wanted));
-        New { user_id: input.user_id, value: input.phone_number, changes, notify: false }
+        New { user_id: input.user_id, value: input.phone_number, changes, notify: false, may_be_taken: false }
     }
 }
 

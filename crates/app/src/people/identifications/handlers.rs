@@ -40,6 +40,8 @@ pub struct New {
     pub changes: ContactChanges,
     /// Whether the previous primary address is told.
     pub notify: bool,
+    /// Whether it may be somebody else's as long as it is not proven: where answers must not tell who has an account.
+    pub may_be_taken: bool,
 }
 
 /// Adds an address or number to a user, if `check` lets them have another.
@@ -56,7 +58,9 @@ where
             let before = UserTarget::User(user_id).lock(tx, act).await?;
             check(&before, &act.settings)?;
             check_added(tx, act, &before, (kind, &value)).await?;
-            check_free(tx, &before, kind, &value).await?;
+            if !new.may_be_taken {
+                check_free(tx, &before, kind, &value).await?;
+            }
             let (after, id) = rules::add(before.clone(), kind, value, new.changes, act.now, &*act.rng)?;
             if new.notify {
                 primary_address_changed(tx, act, &before, &after).await?;

@@ -37,7 +37,7 @@ pub struct SignIn {
     pub second_factor: Option<Challenge>,
     #[serde(default, skip_serializing_if = "SentLinks::is_empty")]
     pub links: SentLinks,
-    /// What is to be redeemed once somebody has proven in another way who they are.
+    /// What is to be redeemed once all that is asked for is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaiting: Option<AwaitingProof>,
     /// The organization that the session begins with, if a ticket says so.

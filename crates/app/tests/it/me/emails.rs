@@ -50,6 +50,47 @@ async fn an_address_is_added_proven_and_told_about() {
 }
 
 #[tokio::test]
+async fn where_answers_must_not_tell_who_has_an_account_only_the_proof_of_an_address_is_refused() {
+    let mut settings = Settings::default();
+    settings.attack_protection.enumeration_protection = true;
+    settings.attributes.phone_number.enabled = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    let other = somebody(&t, "other@example.com").await.user;
+    let phone = json!({"user_id": other, "phone_number": "+15555550100", "verified": true});
+    t.post("/v1/phone_numbers", phone).await.ok();
+    let shown = |mut answer: Value| {
+        let added = answer["response"].take();
+        [&added["verification"], &added["reserved"], &added["linked_to"]].map(Value::clone)
+    };
+    let mut add =
+        async |path: &str, field: &str, value: &str| shown(me.post(path, json!({field: value})).await.ok());
+    let taken = add(PATH, "email_address", "other@example.com").await;
+    assert_eq!(taken, add(PATH, "email_address", "nobody@example.com").await);
+    let numbers = "/v1/me/phone_numbers";
+    let taken = add(numbers, "phone_number", "+15555550100").await;
+    assert_eq!(taken, add(numbers, "phone_number", "+15555550101").await);
+
+    let all = me.get(PATH).await.ok();
+    let added = all.as_array().unwrap().iter().find(|one| one["email_address"] == "other@example.com");
+    let id = added.unwrap()["id"].as_str().unwrap().to_owned();
+    prepare(&mut me, &id).await;
+    let code = me.code().await;
+    let path = format!("{PATH}/{id}/attempt_verification");
+    let refused = me.post(&path, json!({"code": code})).await;
+    assert_eq!(refused.code(), "identification_claimed", "{:#}", refused.json);
+    let holders = t.get("/v1/users?email_address=other@example.com").await.ok();
+    let proven = |user: &Value| {
+        let all = user["email_addresses"].as_array().unwrap();
+        all.iter().any(|one| {
+            one["email_address"] == "other@example.com" && one["verification"]["status"] == "verified"
+        })
+    };
+    let proven: Vec<_> = holders.as_array().unwrap().iter().filter(|user| proven(user)).collect();
+    assert_eq!(proven.iter().map(|user| &user["id"]).collect::<Vec<_>>(), [&json!(other)]);
+}
+
+#[tokio::test]
 async fn what_is_no_address_or_taken_is_refused() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;
