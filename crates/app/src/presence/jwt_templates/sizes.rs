@@ -2,7 +2,8 @@
 //!
 //! A token that a browser keeps must fit into a cookie. Whether it does is found out when a template is
 //! saved, by making the claims of the users with the largest documents, and not when the first of them
-//! cannot sign in.
+//! cannot sign in. What people write into their own `unsafe_metadata` does not count: anybody could keep a
+//! template from being saved, and whoever writes too much there spoils nobody's tokens but their own.
 
 use latchkey_base::kinds::UserId;
 use latchkey_base::{Code, Error, Problem, Result, Time};
@@ -27,7 +28,8 @@ pub struct Measure<'a> {
 pub fn check(template: &JwtTemplate, users: &[User], measure: Measure<'_>) -> Result<usize> {
     let least = (bytes(template, &ShortcodeScope::of_nobody(), &UserId::unset(), measure), None);
     let (largest, whose) = users.iter().fold(least, |largest, user| {
-        let size = bytes(template, &ShortcodeScope::of(user, measure.api_url), &user.id, measure);
+        let given = User { unsafe_metadata: Box::default(), ..user.clone() };
+        let size = bytes(template, &ShortcodeScope::of(&given, measure.api_url), &user.id, measure);
         if size > largest.0 { (size, Some(&user.id)) } else { largest }
     });
     if largest <= JWT_TOKEN_BYTES {
@@ -112,6 +114,10 @@ mod tests {
         assert_eq!(problem.meta["user_id"], json!(metadata(1).id));
         assert!(problem.meta["token_bytes"].as_u64().unwrap() > 10_000, "{problem:?}");
         assert!(problem.detail.unwrap().contains(metadata(1).id.as_str()));
+        // What people say themselves keeps nobody from saving a template.
+        let claims = json!({"theme": "{{user.unsafe_metadata.theme}}"});
+        let own = user(json!({"unsafe_metadata": {"theme": "x".repeat(8000)}}));
+        assert!(check(&template(claims), &[own], MEASURE).is_ok());
         // What the template does not refer to costs nothing.
         let claims = json!({"plan": "{{user.public_metadata.plan}}"});
         assert!(check(&template(claims), &[metadata(8000)], MEASURE).is_ok());
