@@ -62,7 +62,8 @@ fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
         .map_err(|_| Error::new(Code::RequestBodyInvalid).saying("The body is not a form."))?;
     let mut fields = Map::new();
     let mut problems = Vec::new();
-    for (name, text) in pairs(text.trim_ascii())? {
+    let broken = |error: Error| error.saying("The form has broken escapes or the character NUL.");
+    for (name, text) in pairs(text.trim_ascii()).map_err(broken)? {
         let Some(field) = shape.field(&name) else {
             fields.entry(name).or_insert(Value::String(text));
             continue;

@@ -21,6 +21,9 @@ use crate::input::JSON_MAX;
 /// How long what is left of a body may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// More than any operation reads of a body. What is longer than that is refused for its length, and not for want of room.
+const MOST_READ: usize = 24 * 1024 * 1024;
+
 /// Where the body of a request comes back to.
 #[derive(Clone, Default)]
 pub(crate) struct Unread {
@@ -112,7 +115,7 @@ async fn drain(mut body: Body) -> bool {
 impl Lent {
     /// Refuses a body at once if what is announced of it does not find room.
     fn begin(&mut self) -> Result<(), NoRoom> {
-        let announced = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX);
+        let announced = usize::try_from(self.body.size_hint().lower()).unwrap_or(usize::MAX).min(MOST_READ);
         match &self.share {
             Some(share) if std::mem::take(&mut self.is_new) => share.expect(announced),
             _ => Ok(()),

@@ -1,17 +1,21 @@
 //! Request bodies: what counts as none, as JSON, as too much.
 
+use std::convert::Infallible;
 use std::future::{pending, ready};
 use std::io;
 use std::net::SocketAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::{Body, Bytes};
+use axum::body::{Body, Bytes, HttpBody};
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use futures_util::future::join_all;
 use futures_util::{StreamExt, stream};
+use http_body::{Frame, SizeHint};
 use latchkey_base::kinds::SecretKeyId;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::store;
@@ -58,6 +62,43 @@ async fn bodies_held_at_one_api_take_no_room_from_the_other() {
         _ = held => panic!("the bodies never end"),
         () = others => (),
     }
+}
+
+/// A body of spaces that comes in parts, and says how long it is.
+struct Spaces {
+    left: usize,
+}
+
+impl HttpBody for Spaces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let length = self.left.min(64 * 1024);
+        self.left -= length;
+        Poll::Ready((length > 0).then(|| Ok(Frame::data(vec![b' '; length].into()))))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::with_exact(self.left as u64)
+    }
+}
+
+#[tokio::test]
+async fn a_body_longer_than_any_is_refused_for_its_length() {
+    let t = TestServer::start().await.unchecked();
+    let large = || Body::new(Spaces { left: 70 * 1024 * 1024 });
+    let refused = t.send_unchecked(to_backend(&t, large())).await;
+    assert_eq!((refused.status, refused.code()), (413, "request_body_too_large"));
+    let request = Request::post("/v1/client/sign_ins")
+        .header("host", &t.tenant.frontend_api)
+        .header("content-type", "application/json")
+        .body(large());
+    let refused = t.browser().send("POST", "/v1/client/sign_ins", request.unwrap()).await;
+    assert_eq!((refused.status, refused.code()), (413, "request_body_too_large"));
 }
 
 #[tokio::test]

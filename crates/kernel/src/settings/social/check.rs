@@ -4,7 +4,7 @@ use url::{Host, Url};
 
 use super::{
     CUSTOM, CUSTOM_MOCK, KNOWN_PROVIDERS, KnownProvider, ProviderStanding, SocialProvider, SocialSettings,
-    is_mock, strategy,
+    is_mock,
 };
 use crate::environment::Environment;
 use crate::settings::SettingsFault;
@@ -72,8 +72,10 @@ pub(in crate::settings) fn check_on(environment: Environment, social: &SocialSet
         if provider.stand_in_url.is_some() {
             add("stand_in_url", "Only development instances allow it.");
         }
-        for (field, _) in urls(provider).into_iter().filter(|(_, url)| url.is_some_and(|url| !is_secure(url)))
-        {
+        let is_open = |field: &str, url: Option<&str>| {
+            field != "stand_in_url" && url.is_some_and(|url| !is_secure(url))
+        };
+        for (field, _) in urls(provider).into_iter().filter(|(field, url)| is_open(field, *url)) {
             add(field, "On a production instance it must begin with https://.");
         }
     }
@@ -255,9 +257,6 @@ impl ProviderFaults<'_> {
             );
         }
         self.params(provider);
-        if strategy(self.key).is_none() {
-            self.faults.add(format!("social.{}", self.key), "The key is too long.");
-        }
     }
 
     fn params(&mut self, provider: &SocialProvider) {
