@@ -206,6 +206,13 @@ fn instances() -> Command {
                         .value_parser(["development", "production"])
                         .help("What it is for"),
                 )
+                // Shown here, though it is a flag of the configuration: those are hidden.
+                .arg(
+                    Arg::new("frontend-api")
+                        .long("frontend-api")
+                        .value_name("HOST")
+                        .help("Where browsers reach its Frontend API; a production instance needs it"),
+                )
                 .arg(json_flag()),
         )
         .subcommand(
@@ -411,6 +418,22 @@ mod tests {
             let shown =
                 setting.flag.is_none_or(|flag| all.contains(&format!("--{flag} <{}>", setting.value)));
             assert!(shown, "{}", setting.name);
+        }
+    }
+
+    #[test]
+    fn the_host_of_a_new_instance_is_shown_and_accepted_at_both_places() {
+        let help = command().try_get_matches_from(["latchkey", "instances", "create", "-h"]);
+        let help = help.unwrap_err().to_string();
+        assert!(help.contains("--frontend-api <HOST>"), "{help}");
+        for line in [
+            "latchkey --frontend-api clerk.example.com instances create --environment production",
+            "latchkey instances create --environment production --frontend-api clerk.example.com",
+        ] {
+            let matches = command().try_get_matches_from(line.split(' ')).unwrap();
+            let (_, group) = matches.subcommand().unwrap();
+            let (_, own) = group.subcommand().unwrap();
+            assert_eq!(own.get_one::<String>("frontend-api").unwrap(), "clerk.example.com", "{line}");
         }
     }
 

@@ -33,6 +33,8 @@ pub(crate) struct Framework {
     /// Whom session tokens must be from, for SDKs that would accept nobody else.
     pub(crate) issuer: Option<&'static str>,
     pub(crate) telemetry: Option<&'static str>,
+    /// How to start an app that does not read its file by itself.
+    pub(crate) start: Option<&'static str>,
     /// What must stand in code, over plain HTTP and over HTTPS.
     pub(crate) code_plain: &'static [&'static str],
     pub(crate) code_https: &'static [&'static str],
@@ -56,6 +58,8 @@ pub(crate) struct Scripts {
 
 /// An instance as an app reaches it.
 pub(crate) struct Target {
+    /// The id of the instance.
+    pub(crate) instance: String,
     pub(crate) api_url: String,
     pub(crate) publishable_key: String,
     /// The secret key, if it is known.
@@ -109,13 +113,16 @@ impl Framework {
 
     /// The block to paste.
     pub(crate) fn block(&self, target: &Target) -> String {
-        let Framework { title, package, file, .. } = self;
+        let Framework { name: framework, title, package, file, .. } = self;
+        let instance = &target.instance;
         let mut lines = vec![format!("# {title} ({package}): {file}")];
+        lines.extend(self.start.map(|command| format!("# Start with: {command}")));
         for (name, value) in self.variables(target) {
             lines.push(match value {
                 Some(value) => format!("{name}={value}"),
                 None => format!(
-                    "# {name}=…  (only its digest is kept: use the key you were shown, or add --new-key for a further one)"
+                    "# {name}=…  (only its digest is kept: use the key you were shown, or make a further one: \
+                     latchkey env {framework} --instance {instance} --new-key)"
                 ),
             });
         }
@@ -180,6 +187,7 @@ fn example(host: &str, plain_url: Option<&str>, issuer: &str) -> Target {
     use latchkey_kernel::environment::Environment;
     use latchkey_kernel::instances::keys::publishable_key;
     Target {
+        instance: "ins_…".to_owned(),
         api_url: "http://127.0.0.1:3400".to_owned(),
         publishable_key: publishable_key(Environment::Development, host),
         secret_key: Some("sk_test_…".to_owned()),

@@ -73,6 +73,7 @@ impl Reach {
     /// What an app needs to know of the instance.
     pub(crate) fn target(&self, instance: &Instance, api_url: &str, secret_key: Option<String>) -> Target {
         Target {
+            instance: instance.id.to_string(),
             api_url: api_url.to_owned(),
             publishable_key: self.publishable_key(instance),
             secret_key,

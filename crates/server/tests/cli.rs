@@ -526,6 +526,25 @@ fn another_master_key_is_refused_and_a_lost_one_is_not_replaced() {
 }
 
 #[test]
+fn a_start_without_the_master_key_moves_no_instance() {
+    let home = Home::new();
+    let (first, second) = (free_port(), free_port());
+    let host = |port: u16| format!("127.0.0.1:{port}");
+    home.serve_with(&["--frontend-listen", &host(first)]).stop();
+    std::fs::rename(home.path("data/master.key"), home.path("kept.key")).unwrap();
+    let output = home.run(&["serve", "--frontend-listen", &host(second)]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("no master.key") && !said.contains("has moved"), "{said}");
+    let (list, _) = home.json(&["instances", "list", "--json"]);
+    assert_eq!(list[0]["frontend_api"], host(first));
+    // With the key it moves.
+    std::fs::rename(home.path("kept.key"), home.path("data/master.key")).unwrap();
+    let server = home.serve_with(&["--frontend-listen", &host(second)]);
+    assert!(server.log().contains("has moved"), "{}", server.log());
+}
+
+#[test]
 fn rate_limits_that_are_off_are_announced() {
     let home = Home::new();
     std::fs::write(home.path("latchkey.toml"), "rate_limits = 'off'\n").unwrap();

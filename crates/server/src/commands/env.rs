@@ -46,8 +46,23 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
         }
         false => show::result(&framework.block(&target)),
     }
-    super::keys::doubt_address(config);
+    let is_first = storage.development().is_some_and(|first| first.id == instance.id);
+    match is_first && config.moved_frontend_api(&instance.frontend_api).is_some() {
+        true => doubt_host(config, &instance.frontend_api),
+        false => super::keys::doubt_address(config),
+    }
     Ok(())
+}
+
+/// Says so when the server was last started with other settings than this command: the addresses do not belong to the
+/// publishable key then.
+fn doubt_host(config: &Config, frontend_api: &str) {
+    show::note(&format!(
+        "the publishable key names {frontend_api}, but by the settings of this command the Frontend API is at {}. These \
+         addresses are defaults unless they were set: give this command the same LATCHKEY_… variables, flags or \
+         latchkey.toml as the server",
+        config.frontend_api()
+    ));
 }
 
 /// The framework of that name.

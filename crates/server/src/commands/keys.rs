@@ -136,8 +136,9 @@ pub(super) fn doubt_address(config: &Config) {
     let is_known = config.is_direct() && address.port() != 0;
     if is_known && TcpStream::connect_timeout(&address, PATIENCE).is_err() {
         show::note(&format!(
-            "no server answers at {} now; one that was started with other settings than this command told \
-             its own api url at its start",
+            "no server answers at {} now. These addresses are defaults unless they were set: if the server runs \
+             with other settings, give this command the same LATCHKEY_… variables, flags or latchkey.toml as the \
+             server",
             config.api_url(address)
         ));
     }

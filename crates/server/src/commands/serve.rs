@@ -57,8 +57,9 @@ async fn serve(config: Config) -> Result<(), Failure> {
     };
     let mut storage = Storage::open(&config).await?;
     storage.make_first(&config).await?;
-    storage.follow_listener(&config).await?;
+    // Before anything is changed: a server without the right key ends here.
     let master = storage.master_key(&config).await?;
+    storage.follow_listener(&config).await?;
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
     let listener = Listener { url: urls.frontend.clone(), port: Some(frontend_address.port()) };
     show::result(&announcement(&config, &storage, &master, &urls, &listener).await?);

@@ -17,8 +17,16 @@ const BACKEND_ONLY: Framework = Framework {
     sign_up_url: None,
     issuer: None,
     telemetry: None,
+    start: None,
     code_plain: &[],
     code_https: &[],
+};
+
+/// A server on Node, which reads a file of variables only when it is told to.
+const NODE_SERVER: Framework = Framework {
+    publishable_key: Some("CLERK_PUBLISHABLE_KEY"),
+    start: Some("node --env-file=.env app.mjs"),
+    ..BACKEND_ONLY
 };
 
 /// Pages that are built by Vite. Only what begins with `VITE_` gets into them.
@@ -186,17 +194,15 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         name: "express",
         title: "Express",
         package: "@clerk/express",
-        publishable_key: Some("CLERK_PUBLISHABLE_KEY"),
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
         telemetry: Some("CLERK_TELEMETRY_DISABLED"),
-        ..BACKEND_ONLY
+        ..NODE_SERVER
     },
     Framework {
         name: "fastify",
         title: "Fastify",
         package: "@clerk/fastify",
-        publishable_key: Some("CLERK_PUBLISHABLE_KEY"),
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
         telemetry: Some("CLERK_TELEMETRY_DISABLED"),
@@ -205,31 +211,29 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "  proxyUrl: process.env.CLERK_PROXY_URL, signInUrl: process.env.CLERK_SIGN_IN_URL })",
         ],
         code_https: &["app.register(clerkPlugin, { apiUrl: process.env.CLERK_API_URL })"],
-        ..BACKEND_ONLY
+        ..NODE_SERVER
     },
     Framework {
         name: "hono",
         title: "Hono",
         package: "@clerk/hono",
-        publishable_key: Some("CLERK_PUBLISHABLE_KEY"),
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
         code_plain: &[
             "app.use('*', clerkMiddleware({ proxyUrl: process.env.CLERK_PROXY_URL,",
             "  signInUrl: process.env.CLERK_SIGN_IN_URL }))",
         ],
-        ..BACKEND_ONLY
+        ..NODE_SERVER
     },
     Framework {
         name: "node",
         aliases: &["backend", "javascript"],
         title: "JavaScript without a framework",
         package: "@clerk/backend",
-        publishable_key: Some("CLERK_PUBLISHABLE_KEY"),
         telemetry: Some("CLERK_TELEMETRY_DISABLED"),
         code_plain: NODE,
         code_https: NODE,
-        ..BACKEND_ONLY
+        ..NODE_SERVER
     },
     Framework {
         name: "python",

@@ -52,10 +52,16 @@ fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
         "{block}"
     );
     let code = text(&home.run(&[&["env", "fastify"], &places[..]].concat()).stdout);
+    assert!(code.contains(": .env\n# Start with: node --env-file=.env app.mjs\n"), "{code}");
     assert!(
         code.contains("# In code: app.register(clerkPlugin, { apiUrl: process.env.CLERK_API_URL,"),
         "{code}"
     );
+    let elsewhere = format!("127.0.0.1:{}", free_port());
+    let mixed = home.run(&["env", "next", "--listen", &api, "--frontend-listen", &elsewhere]);
+    let said = text(&mixed.stderr);
+    assert!(said.contains(&format!("the publishable key names {frontend}, but")), "{said}");
+    assert!(said.contains("the same LATCHKEY_… variables"), "{said}");
 }
 
 #[test]

@@ -11,6 +11,10 @@ fn a_kept_key_that_is_gone_is_not_made_up() {
     let server = home.serve();
     let shown = server.announced("secret key");
     assert_eq!(shown, "(shown when it was made; run \"latchkey keys\" for a further one)");
+    let id = home.json(&["instances", "list", "--json"]).0[0]["instance_id"].as_str().unwrap().to_owned();
+    let block = text(&home.run(&["env", "next"]).stdout);
+    let hint = format!("or make a further one: latchkey env next --instance {id} --new-key)");
+    assert!(block.contains(&hint), "{block}");
 }
 
 #[test]
@@ -46,6 +50,7 @@ fn keys_says_when_no_server_answers_where_it_would_be() {
     let free = free_port();
     let (_, remarks) = home.json(&["keys", "--json", "--listen", &format!("127.0.0.1:{free}")]);
     assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
+    assert!(remarks.contains("give this command the same LATCHKEY_… variables"), "{remarks}");
     let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
     assert!(!remarks.contains("no server"), "{remarks}");
     let made = ["instances", "create", "--environment", "development", "--json", "--listen"];
@@ -115,7 +120,8 @@ fn keys_of_another_instance_and_unknown_ones_are_not_revoked() {
     let live = production["secret_key"].as_str().unwrap();
     let instance = production["instance_id"].as_str().unwrap();
     let own = home.json(&["keys", "list", "--json"]).0[0]["id"].as_str().unwrap().to_owned();
-    let mistyped = format!("{}x", &own[..own.len() - 1]);
+    let other = if own.ends_with('x') { 'y' } else { 'x' };
+    let mistyped = format!("{}{other}", &own[..own.len() - 1]);
     for (wrong, said) in
         [(live, "does not have this secret key"), (&*mistyped, &*format!("Did you mean {own}?"))]
     {
