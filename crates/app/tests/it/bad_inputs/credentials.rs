@@ -130,7 +130,7 @@ async fn key_that_is_almost_right_looks_like_any_other_wrong_one() {
     let t = TestServer::start().await;
     let key = &t.tenant.key;
     let mut bodies = Vec::new();
-    for wrong in ["x".repeat(key.len()), format!("{}x", &key[..key.len() - 1]), "sk_test_x".to_owned()] {
+    for wrong in ["x".repeat(key.len()), format!("{}_", &key[..key.len() - 1]), "sk_test_x".to_owned()] {
         let tenant = latchkey_testkit::Tenant { key: wrong, ..t.tenant.clone() };
         let answer = t.call(Some(&tenant), "GET", "/v1/users", None).await;
         answer.is_error(401, "clerk_key_invalid");
