@@ -57,7 +57,7 @@ pub trait FirstFactor: Send + Sync {
 
     /// Whether `redeem` adds a way to sign in, such as an account that is connected: then it waits until all that the
     /// sign-in asks for is proven.
-    fn adds_way_in(&self, _proof: &Value) -> bool {
+    fn adds_way_in(&self) -> bool {
         false
     }
 

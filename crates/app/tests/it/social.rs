@@ -452,6 +452,26 @@ async fn an_account_is_connected_once_the_second_factor_is_proven_too() {
 }
 
 #[tokio::test]
+async fn an_account_that_was_removed_meanwhile_proves_nothing() {
+    let t = server(with_mock).await;
+    let user = signed_up(&t, ADA).await;
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    let factors =
+        json!({"totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "backup_codes": ["first-code-1"]});
+    t.patch(&path, factors).await.ok();
+    let mut browser = t.browser();
+    let attempt = begin(&mut browser, "sign_ins").await;
+    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
+    let account = user["external_accounts"][0]["id"].as_str().unwrap();
+    t.delete(&format!("{path}/external_accounts/{account}")).await.ok();
+    let second = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
+    let refused = browser.post(&second, json!({"strategy": "backup_code", "code": "first-code-1"})).await;
+    refused.is_error(400, "client_state_invalid");
+    assert_eq!(t.get(&path).await.ok()["external_accounts"], json!([]));
+    assert_eq!(client(&mut browser).await["sessions"], json!([]));
+}
+
+#[tokio::test]
 async fn somebody_new_goes_from_signing_in_to_signing_up_once() {
     let t = start().await;
     let mut browser = t.browser();

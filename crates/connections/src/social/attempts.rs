@@ -154,9 +154,8 @@ impl FirstFactor for ProviderAccounts {
         AccountProof::read(proof).is_ok_and(|proof| proof.is_taken_over)
     }
 
-    fn adds_way_in(&self, proof: &Value) -> bool {
-        // Whoever takes an account over has removed all other ways in, and with them the second factors.
-        !self.asks_for_new_password(proof)
+    fn adds_way_in(&self) -> bool {
+        true
     }
 
     fn prepare<'a>(&'a self, cx: &'a Cx, asked: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>> {
@@ -210,7 +209,7 @@ impl FirstFactor for ProviderAccounts {
 async fn judged(cx: &Cx, act: &Act, purpose: ProofPurpose, newcomer: Newcomer) -> Result<ProofVerdict> {
     match purpose {
         ProofPurpose::SignUp => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
-        ProofPurpose::Reverification => verdicts::of(cx, act, newcomer).await,
+        ProofPurpose::Reverification => verdicts::again(cx, act, newcomer).await,
         ProofPurpose::SignIn | ProofPurpose::Transfer => verdicts::acted_on(cx, act, newcomer).await,
     }
 }

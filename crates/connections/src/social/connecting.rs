@@ -196,7 +196,7 @@ async fn with_address(tx: &mut Tx, act: &Act, user: User, account: &ProvenAccoun
     }
     if own.is_none() {
         let is_full = user.email_addresses.all.len() >= IDENTIFICATIONS_PER_KIND;
-        let is_kept_out = check_added(tx, act, &user, (ContactKind::Email, address)).await;
+        let is_kept_out = check_added(tx, act, &user, (ContactKind::Email, address), false).await;
         match is_kept_out {
             Err(error) if error.status() >= 500 => return Err(error),
             // The account is theirs all the same; the address just does not become one here.

@@ -6,7 +6,7 @@ use latchkey_app::people::challenges::account::ProvenAccount;
 use latchkey_app::people::challenges::model::{Challenge, Newcomer};
 use latchkey_app::people::external_accounts::change;
 use latchkey_app::people::identifications::rules::checked;
-use latchkey_app::people::users::model::{ContactKind, User};
+use latchkey_app::people::users::model::{Contact, ContactKind, User};
 use latchkey_app::people::users::store as users;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
@@ -32,6 +32,21 @@ pub(super) struct AccountProof {
     tokens: Option<String>,
     /// Whether the user was found by an address that they had not proven themselves.
     pub(super) is_taken_over: bool,
+    /// What made it theirs. It must still be so when the account is connected, which may be some steps later.
+    #[serde(default)]
+    pub(super) ground: Ground,
+}
+
+/// Why an account proves that somebody is a user.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Ground {
+    /// It is connected to them.
+    Connected,
+    /// It has an address that both sides have proven.
+    Address,
+    /// It does not: they prove it in another way, or take the account over.
+    #[default]
+    Nothing,
 }
 
 impl AccountProof {
@@ -43,14 +58,30 @@ impl AccountProof {
     pub(super) async fn redeem(self, tx: &mut Tx, act: &Act, user: User) -> Result<User> {
         let (provider, subject) = (&self.account.provider, &self.account.provider_user_id);
         let holder = users::find_by_identifier(tx, &act.instance, provider, subject).await?;
+        let is_connected = holder.is_some();
         if holder.is_some_and(|holder| holder.id != user.id) {
             // Somebody has connected it since.
             return Err(Error::new(Code::OauthIdentificationClaimed));
+        }
+        let is_good = match self.ground {
+            Ground::Connected => is_connected,
+            Ground::Address => is_connected || has_proven(&user, self.account.proven_email()),
+            Ground::Nothing => true,
+        };
+        if !is_good {
+            // They have removed it, or the address, since.
+            return Err(Error::new(Code::ClientStateInvalid));
         }
         let proof = proof(act, &self.account.provider)?;
         let connected = change::connect(tx, act, user, self.account, proof, self.tokens.as_deref());
         connected.await.map_err(claimed)
     }
+}
+
+/// Whether a user has proven an address.
+fn has_proven(user: &User, address: Option<&str>) -> bool {
+    let is_it = |contact: &Contact| address.is_some_and(|address| fold(&contact.value) == fold(address));
+    user.email_addresses.all.iter().any(|contact| contact.is_verified() && is_it(contact))
 }
 
 /// How an account was proven, as it is shown.
@@ -111,14 +142,14 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     let Newcomer { account: Some(account), tokens, .. } = &newcomer else {
         return Err(Error::internal("an account that nobody has shown"));
     };
-    let proof = |is_taken_over: bool| {
-        let proof = AccountProof { account: account.clone(), tokens: tokens.clone(), is_taken_over };
+    let proof = |ground: Ground, is_taken_over: bool| {
+        let proof = AccountProof { account: account.clone(), tokens: tokens.clone(), is_taken_over, ground };
         serde_json::to_value(proof).map_err(Error::internal)
     };
     let mut tx = cx.app.db.read().await?;
     let (provider, subject) = (&account.provider, &account.provider_user_id);
     if let Some(user) = users::find_by_identifier(&mut tx, &act.instance, provider, subject).await? {
-        return Ok(ProofVerdict::User(user.id, proof(false)?));
+        return Ok(ProofVerdict::User(user.id, proof(Ground::Connected, false)?));
     }
     let is_vouched = account.proven_email().is_some();
     let is_guarded = act.settings.attack_protection.enumeration_protection;
@@ -135,9 +166,9 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
         return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     };
     match (is_verified, is_vouched) {
-        (true, true) => Ok(ProofVerdict::User(user.id, proof(false)?)),
-        (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(false)?)),
-        (false, true) => Ok(ProofVerdict::User(user.id, proof(true)?)),
+        (true, true) => Ok(ProofVerdict::User(user.id, proof(Ground::Address, false)?)),
+        (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(Ground::Nothing, false)?)),
+        (false, true) => Ok(ProofVerdict::User(user.id, proof(Ground::Nothing, true)?)),
         (false, false) => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
         }
@@ -155,6 +186,16 @@ pub(super) async fn acted_on(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<P
         }
     }
     Ok(verdict)
+}
+
+/// The same for somebody who is signed in and proves it anew: only what is connected already does.
+pub(super) async fn again(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
+    match of(cx, act, newcomer).await? {
+        ProofVerdict::User(_, proof) if AccountProof::read(&proof)?.ground != Ground::Connected => {
+            Ok(ProofVerdict::Refused(Error::param(Code::StrategyForUserInvalid, "strategy")))
+        }
+        verdict => Ok(verdict),
+    }
 }
 
 /// The same for somebody whose app began and was not told the outcome, so that anybody may have begun: they have to prove in

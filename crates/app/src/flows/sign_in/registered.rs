@@ -183,7 +183,7 @@ pub async fn go_on(
         ProofVerdict::User(id, proof) => {
             let user = lock_open(tx, context, &attempt, &id).await?;
             let asks_for_new_password = factor.asks_for_new_password(&proof);
-            let user = match factor.adds_way_in(&proof) {
+            let user = match factor.adds_way_in() {
                 true => {
                     attempt.sign_in.awaiting = Some(AwaitingProof { strategy, proof });
                     user
