@@ -10,14 +10,20 @@ const SIGNATURE: usize = 8;
 /// The length and the kind of a chunk stand before what it says, a sum behind.
 const AROUND: usize = 12;
 
+/// The kind of a chunk with a profile.
+const PROFILE: &[u8] = b"iCCP";
+
 /// The file without colour profiles. What is broken is left to the decoder.
 pub(crate) fn without_profiles(upload: &[u8]) -> Cow<'_, [u8]> {
     let Some((signature, mut rest)) = upload.split_at_checked(SIGNATURE) else { return upload.into() };
+    if !rest.windows(PROFILE.len()).any(|bytes| bytes == PROFILE) {
+        return upload.into();
+    }
     let mut kept = signature.to_vec();
     while let Some((length, after)) = rest.split_first_chunk::<4>() {
         let end = AROUND.saturating_add(u32::from_be_bytes(*length) as usize).min(rest.len());
         let (chunk, others) = rest.split_at(end);
-        if !after.starts_with(b"iCCP") {
+        if !after.starts_with(PROFILE) {
             kept.extend_from_slice(chunk);
         }
         rest = others;

@@ -57,7 +57,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
     };
     let mut storage = Storage::open(&config).await?;
     storage.make_first(&config).await?;
-    // Before anything is changed: a server without the right key ends here.
+    // Before the instance is moved: a server without the right key ends here.
     let master = storage.master_key(&config).await?;
     storage.follow_listener(&config).await?;
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };

@@ -27,6 +27,7 @@ use crate::people::identifications::rules as identifications;
 use crate::people::identifications::rules::{ContactChanges, attribute};
 use crate::people::identifications::view::ContactResource;
 use crate::people::recipients::recipient;
+use crate::people::restrictions::check::alias_problem;
 use crate::people::users::change::save_user;
 use crate::people::users::model::{Contact, ContactKind, User, Verification};
 use crate::people::users::store as users;
@@ -199,6 +200,12 @@ pub async fn proven(
     id: &IdentificationId,
     challenge: Challenge,
 ) -> Result<Contact> {
+    if act.settings.attack_protection.enumeration_protection {
+        // What was not told when it was added.
+        let value = picked(&before, kind, id)?.value;
+        let problem = alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?;
+        Error::collect(problem.into_iter().collect())?;
+    }
     let after = identifications::verified(before.clone(), kind, id, proof(&challenge), act.now);
     let after = match challenge.strategy {
         Strategy::EmailLink => asked(after, kind, id, challenge),

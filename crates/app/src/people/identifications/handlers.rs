@@ -57,7 +57,7 @@ where
             let act = &act;
             let before = UserTarget::User(user_id).lock(tx, act).await?;
             check(&before, &act.settings)?;
-            check_added(tx, act, &before, (kind, &value)).await?;
+            check_added(tx, act, &before, (kind, &value), new.may_be_taken).await?;
             if !new.may_be_taken {
                 check_free(tx, &before, kind, &value).await?;
             }
@@ -136,7 +136,7 @@ pub async fn replace(
         Box::pin(async move {
             let act = &act;
             let before = UserTarget::User(user_id).lock(tx, act).await?;
-            check_added(tx, act, &before, (kind, &value)).await?;
+            check_added(tx, act, &before, (kind, &value), false).await?;
             check_free(tx, &before, kind, &value).await?;
             let (after, id) = rules::replace(before.clone(), kind, value, new.status, act.now, &*act.rng)?;
             if new.notify {

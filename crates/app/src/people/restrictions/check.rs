@@ -40,6 +40,7 @@ pub async fn check_added(
     act: &Act,
     user: &User,
     (kind, value): EntryIdentifier<'_>,
+    may_be_taken: bool,
 ) -> Result<()> {
     let mut together = vec![(kind, value)];
     if kind != ContactKind::Email {
@@ -49,6 +50,8 @@ pub async fn check_added(
     let listed = listed_problems(tx, &act.instance, &act.settings, &together, None).await?;
     let problem = match listed.into_iter().next().flatten() {
         Some(problem) => Some(problem),
+        // That somebody has it in another spelling shows when it is proven.
+        None if may_be_taken => rules::blocked(kind, value, &act.settings, act.test_mode),
         None => own_problem(tx, act, (kind, value)).await?,
     };
     Error::collect(problem.into_iter().collect())

@@ -16,6 +16,11 @@ const SEARCH: SearchIndex =
 /// Users who hold one of the identifiers that follow.
 const HOLDERS: &str =
     "id IN (SELECT user_id FROM identifications WHERE instance_id = ? AND kind = ? AND value_folded IN";
+/// The end of it for what people say of themselves: whoever has proven it, or all who say so while nobody has. A stranger
+/// who adds somebody's address is not found by it.
+const PROVEN_HOLDERS: &str = " AND (claim = '' OR NOT EXISTS (SELECT 1 FROM identifications AS proven \
+                              WHERE proven.instance_id = identifications.instance_id AND proven.kind = identifications.kind \
+                              AND proven.value_folded = identifications.value_folded AND proven.claim = '')))";
 
 /// Members of one of the organizations that follow.
 const MEMBERS: &str = "id IN (SELECT m.user_id FROM organization_memberships m JOIN organizations o ON o.instance_id = m.instance_id \
@@ -208,7 +213,7 @@ pub fn order_clause(
 fn filtered_rows(select: &'static str, instance: &InstanceId, filters: UserFilters) -> Result<List> {
     let holds = |list: List, kind: &str, values: Vec<String>| {
         let values = values.iter().map(|value| store::comparable(kind, value).into()).collect();
-        list.any_of(HOLDERS, vec![instance.into(), kind.into()], values, ")")
+        list.any_of(HOLDERS, vec![instance.into(), kind.into()], values, PROVEN_HOLDERS)
     };
     let mut list = List::new(select).filter("instance_id = ?", vec![instance.into()]);
     list = holds(list, "email_address", filters.email_address);
