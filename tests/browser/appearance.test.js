@@ -106,9 +106,9 @@ browserTest('appearance: messages, inbox, webhooks and reference are dark where 
 });
 
 /** Texts that are cut off, or broken inside of a word. The heading of an endpoint is its address, and ids are long: these may break. */
-const brokenWords = (page) => page.evaluate(() => {
+const brokenWords = (page, within = 'body') => page.evaluate((selector) => {
   const found = [];
-  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const walker = document.createTreeWalker(document.querySelector(selector), NodeFilter.SHOW_TEXT);
   while (walker.nextNode()) {
     const { parentElement: element, textContent: text } = walker.currentNode;
     if (!element.checkVisibility?.() || element.closest('script, style, pre, h1')) continue;
@@ -122,7 +122,7 @@ const brokenWords = (page) => page.evaluate(() => {
     }
   }
   return found;
-});
+}, within);
 
 browserTest('appearance: the webhooks page shows whole words at usual widths', async (visit) => {
   const { page } = visit;
@@ -134,7 +134,8 @@ browserTest('appearance: the webhooks page shows whole words at usual widths', a
   for (const width of sizes) {
     await page.setViewportSize({ width, height: 900 });
     await visit.picture(`webhooks words ${width}`);
-    assert.deepEqual(await brokenWords(page), [], `the dialog at ${width} pixels`);
+    // What lies behind it has addresses of endpoints, which may break.
+    assert.deepEqual(await brokenWords(page, 'dialog[open]'), [], `the dialog at ${width} pixels`);
   }
   // Nothing listens there, so deliveries fail with a sentence.
   await page.getByLabel('All events').check();
@@ -158,6 +159,11 @@ browserTest('appearance: the webhooks page shows whole words at usual widths', a
   }
   for (const width of sizes) {
     await page.setViewportSize({ width, height: 900 });
-    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth), false, `${width} pixels`);
+    const wide = await page.evaluate(() => {
+      const { clientWidth, scrollWidth } = document.documentElement;
+      const sticksOut = (element) => element.getBoundingClientRect().right > clientWidth + 1;
+      return scrollWidth > clientWidth ? [...document.body.querySelectorAll('*')].filter(sticksOut).map((one) => one.outerHTML.slice(0, 200)) : [];
+    });
+    assert.deepEqual(wide, [], `${width} pixels`);
   }
 });
