@@ -44,11 +44,12 @@ impl FromRequestParts<AppState> for SecretKey {
         let digest = key_digest(parts)?;
         let mut tx = app.db.read().await?;
         let holder = store::find_by_key(&mut tx, &digest).await?;
+        let key = admit(app, &mut tx, parts, holder).await?;
         if let Some(share) = parts.extensions.get::<BodyShare>() {
             let db = app.db.clone();
             share.set_recheck(Box::new(move || Box::pin(still_known(db.clone(), digest))));
         }
-        Ok(admit(app, &mut tx, parts, holder).await?)
+        Ok(key)
     }
 }
 

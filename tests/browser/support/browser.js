@@ -5,6 +5,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { chromium } from 'playwright-core';
 
@@ -25,7 +26,13 @@ const launching = () => ({
 const appearance = { viewport: { width: 1100, height: 900 }, locale: 'en-US' };
 
 let started;
-after(async () => (await started)?.close());
+/** Ends the Chromium that all tests share; the next visit starts another. */
+async function endBrowser() {
+  const browser = started;
+  started = undefined;
+  await (await browser)?.close();
+}
+after(endBrowser);
 
 /** A window of the Chromium that all tests share. It takes no cookies of other sites than the page's. */
 async function newContext() {
@@ -94,32 +101,51 @@ export class Visit {
   }
 }
 
-/** Does a test in a browser of its own. What the page looked like at its end is kept, also when it fails. */
-async function attempt(name, body, t, { takesAllCookies }) {
+/** Waits for something, but not longer than said. */
+async function within(ms, something, what) {
+  const tooLong = new AbortController();
+  const late = sleep(ms, undefined, { signal: tooLong.signal }).then(() => {
+    throw new Error(`${what} took longer than ${ms / 1000} seconds`);
+  });
+  late.catch(() => {});
+  try {
+    return await Promise.race([something, late]);
+  } finally {
+    tooLong.abort();
+  }
+}
+
+/** Does a test in a browser profile of its own. What the page looked like at its end is kept, also when it fails. */
+async function attempt(name, body, t, { timeout, takesAllCookies }) {
   const visit = await Visit.start({ takesAllCookies });
   try {
-    await body(visit, t);
+    await within(timeout, body(visit, t), 'the test');
     await visit.picture(name);
   } catch (error) {
-    await visit.picture(`failed ${name}`).catch(() => {});
-    t.diagnostic([`at ${visit.page.url()}`, ...visit.log, ...(await visit.gotScripts())].join('\n'));
+    t.diagnostic([`at ${visit.page.url()}`, ...visit.log].join('\n'));
+    await within(PATIENCE_MS, visit.picture(`failed ${name}`), 'the picture').catch(() => {});
+    const scripts = await within(PATIENCE_MS, visit.gotScripts(), 'reading the scripts').catch(() => []);
+    t.diagnostic(scripts.join('\n'));
     throw error;
   } finally {
-    await visit.close();
+    await within(PATIENCE_MS, visit.close(), 'closing the browser');
   }
 }
 
 /**
- * A test with a browser. One that fails is done once more from its start, as on a busy machine a page may move under
- * the pointer. What breaks, breaks twice; what failed once is told in the output, to be looked into.
+ * A test with a browser. One that fails or hangs is done once more from its start in another Chromium, as on a busy
+ * machine a page may move under the pointer. What breaks, breaks twice; what failed once is told in the output, to be
+ * looked into.
  */
-export function browserTest(name, body, { timeout = 180_000, takesAllCookies } = {}) {
-  test(name, { timeout: 2 * timeout }, async (t) => {
+export function browserTest(name, body, { timeout = 180_000, ...options } = {}) {
+  // Each attempt has its time, and as much again to start and end its browser and to tell what went wrong.
+  test(name, { timeout: 4 * timeout }, async (t) => {
     try {
-      await attempt(name, body, t, { takesAllCookies });
+      await attempt(name, body, t, { timeout, ...options });
     } catch (error) {
       t.diagnostic(`failed at first, and is done once more: ${error.stack}`);
-      await attempt(name, body, t, { takesAllCookies });
+      await endBrowser();
+      await attempt(name, body, t, { timeout, ...options });
     }
   });
 }

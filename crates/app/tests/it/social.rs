@@ -11,6 +11,7 @@ mod accounts;
 mod attacks;
 mod native;
 mod refusals;
+mod second_factors;
 mod tokens;
 
 const BACK: &str = "http://localhost:3000/sign-in#/sso-callback?sign_in_force_redirect_url=%2Fnext";
@@ -430,45 +431,6 @@ async fn every_outcome_is_as_the_table_says() {
             );
         }
     }
-}
-
-#[tokio::test]
-async fn an_account_is_connected_once_the_second_factor_is_proven_too() {
-    let t = server(with_mock).await;
-    let fields = json!({"email_address": [EMAIL], "password": PASSWORD, "backup_codes": ["first-code-1"],
-        "totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"});
-    let user = format!("/v1/users/{}", t.user(fields).await["id"].as_str().unwrap());
-    let mut browser = t.browser();
-    let attempt = begin(&mut browser, "sign_ins").await;
-    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
-    assert_eq!(t.get(&user).await.ok()["external_accounts"], json!([]));
-    let path = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
-    let wrong = browser.post(&path, json!({"strategy": "backup_code", "code": "other-code-2"})).await;
-    assert_eq!(wrong.status, 422);
-    assert_eq!(t.get(&user).await.ok()["external_accounts"], json!([]));
-    let done = browser.post(&path, json!({"strategy": "backup_code", "code": "first-code-1"})).await.ok();
-    assert_eq!(done["response"]["status"], "complete");
-    assert_eq!(t.get(&user).await.ok()["external_accounts"][0]["provider_user_id"], "42");
-}
-
-#[tokio::test]
-async fn an_account_that_was_removed_meanwhile_proves_nothing() {
-    let t = server(with_mock).await;
-    let user = signed_up(&t, ADA).await;
-    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
-    let factors =
-        json!({"totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP", "backup_codes": ["first-code-1"]});
-    t.patch(&path, factors).await.ok();
-    let mut browser = t.browser();
-    let attempt = begin(&mut browser, "sign_ins").await;
-    assert_eq!(through(&mut browser, &attempt, ADA).await, BACK);
-    let account = user["external_accounts"][0]["id"].as_str().unwrap();
-    t.delete(&format!("{path}/external_accounts/{account}")).await.ok();
-    let second = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
-    let refused = browser.post(&second, json!({"strategy": "backup_code", "code": "first-code-1"})).await;
-    refused.is_error(400, "client_state_invalid");
-    assert_eq!(t.get(&path).await.ok()["external_accounts"], json!([]));
-    assert_eq!(client(&mut browser).await["sessions"], json!([]));
 }
 
 #[tokio::test]

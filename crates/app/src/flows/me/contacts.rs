@@ -203,8 +203,9 @@ pub async fn proven(
     if act.settings.attack_protection.enumeration_protection {
         // What was not told when it was added.
         let value = picked(&before, kind, id)?.value;
-        let problem = alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?;
-        Error::collect(problem.into_iter().collect())?;
+        if alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?.is_some() {
+            return Err(handlers::claimed(kind));
+        }
     }
     let after = identifications::verified(before.clone(), kind, id, proof(&challenge), act.now);
     let after = match challenge.strategy {

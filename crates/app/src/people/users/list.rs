@@ -16,8 +16,8 @@ const SEARCH: SearchIndex =
 /// Users who hold one of the identifiers that follow.
 const HOLDERS: &str =
     "id IN (SELECT user_id FROM identifications WHERE instance_id = ? AND kind = ? AND value_folded IN";
-/// The end of it for what people say of themselves: whoever has proven it, or all who say so while nobody has. A stranger
-/// who adds somebody's address is not found by it.
+/// The end of [`HOLDERS`] for what people say of themselves: whoever has proven it, or all who say so while nobody has.
+/// A stranger who adds somebody's address is not found by it.
 const PROVEN_HOLDERS: &str = " AND (claim = '' OR NOT EXISTS (SELECT 1 FROM identifications AS proven \
                               WHERE proven.instance_id = identifications.instance_id AND proven.kind = identifications.kind \
                               AND proven.value_folded = identifications.value_folded AND proven.claim = '')))";

@@ -87,6 +87,30 @@ async fn where_answers_must_not_tell_who_has_an_account_only_the_proof_of_an_add
 }
 
 #[tokio::test]
+async fn another_spelling_of_somebodys_mailbox_is_refused_when_it_is_proven_there() {
+    for is_guarded in [false, true] {
+        let mut settings = Settings::default();
+        settings.attack_protection.enumeration_protection = is_guarded;
+        settings.restrictions.block_email_subaddresses = true;
+        let t = TestServer::start_with(RateLimits::Off, settings).await;
+        somebody(&t, "adalovelace@gmail.com").await;
+        let mut me = me(&t).await;
+        let added = me.post(PATH, json!({"email_address": "ada.lovelace@gmail.com"})).await;
+        if !is_guarded {
+            assert_eq!(added.status, 403, "{:#}", added.json);
+            continue;
+        }
+        let id = added.ok()["response"]["id"].as_str().unwrap().to_owned();
+        prepare(&mut me, &id).await;
+        let code = me.code().await;
+        let refused = me.post(&format!("{PATH}/{id}/attempt_verification"), json!({"code": code})).await;
+        refused.is_error(400, "identification_claimed");
+        let shown = me.get(&format!("{PATH}/{id}")).await.ok();
+        assert_ne!(shown["response"]["verification"]["status"], "verified");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_address_or_taken_is_refused() {
     let t = TestServer::start().await;
     let mut me = me(&t).await;

@@ -72,10 +72,10 @@ pub(in crate::settings) fn check_on(environment: Environment, social: &SocialSet
         if provider.stand_in_url.is_some() {
             add("stand_in_url", "Only development instances allow it.");
         }
-        let is_open = |field: &str, url: Option<&str>| {
+        let is_insecure = |field: &str, url: Option<&str>| {
             field != "stand_in_url" && url.is_some_and(|url| !is_secure(url))
         };
-        for (field, _) in urls(provider).into_iter().filter(|(field, url)| is_open(field, *url)) {
+        for (field, _) in urls(provider).into_iter().filter(|(field, url)| is_insecure(field, *url)) {
             add(field, "On a production instance it must begin with https://.");
         }
     }
