@@ -7,6 +7,7 @@ pub mod events;
 pub mod flows;
 pub mod jobs;
 pub mod messaging;
+mod no_page;
 pub mod organizations;
 pub mod people;
 pub mod presence;

@@ -7,7 +7,7 @@ use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::{HeaderValue, Method, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -18,15 +18,18 @@ use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::auth::bearer;
 use latchkey_kernel::cx::{FromScripts, Trust, client_network};
 use latchkey_kernel::group::Group;
-use latchkey_kernel::limits::{DEFAULT_RATES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
+use latchkey_kernel::limits::{
+    BACKEND_ANSWERS_BYTES, DEFAULT_RATES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES,
+};
 use latchkey_kernel::registry::Registry;
 use latchkey_kernel::{App, AppParts, AppState, Product};
 use latchkey_web::api::{Api, Operation};
-use latchkey_web::bodies::{BodyBudget, BodyShare};
+use latchkey_web::bodies::BodyBudget;
 use latchkey_web::edge::Edge;
 use latchkey_web::openapi::{self, About};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::{Failure, body};
+use latchkey_web::unsent::AnswerBudget;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -34,6 +37,7 @@ use crate::door::gate;
 use crate::flows::{self, pictures};
 use crate::jobs::JobCounts;
 use crate::messaging::{self, inbox};
+use crate::no_page::{self, Face};
 use crate::unbuilt::{self, Unbuilt};
 use crate::{events, organizations, people, presence, reference};
 
@@ -120,12 +124,13 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
         .route("/openapi.json", get(written_document))
         .route("/reference", get(reference::page))
         .route("/webhooks/portal", get(events::webhooks::page::show));
-    let backend = surrounded(backend, unbuilt::read(unbuilt::BACKEND));
+    let backend = surrounded(backend, unbuilt::read(unbuilt::BACKEND), no_page::BACKEND);
     let backend = match operations.iter().any(|operation| gate::address_rate(operation).is_some()) {
         true => backend.layer(from_fn_with_state(state.clone(), gate::count_addresses)),
         false => backend,
     };
-    let edge = Arc::new(Edge::new(operations, TIMEOUT, rng.clone()));
+    let edge =
+        Arc::new(Edge::new(operations, TIMEOUT, rng.clone(), AnswerBudget::new(BACKEND_ANSWERS_BYTES)));
     let watched = Router::new()
         .route("/metrics", get(metrics))
         .layer(Extension(counts.clone()))
@@ -138,14 +143,16 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
     // One each, so that browsers cannot keep backends out.
     let (bodies, frontend_bodies) = (body_budget(), body_budget());
     let backend = edged(backend, edge, bodies.clone(), state.clone());
-    let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone()));
+    let alone =
+        Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), AnswerBudget::new(FRONTEND_ANSWERS_BYTES)));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
     let metrics = edged(watched, alone, bodies, state.clone());
     let pages =
         groups(upper).fold(flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
-    let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND));
+    let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND), no_page::FRONTEND);
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
-    let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng));
+    let edge =
+        Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, AnswerBudget::new(FRONTEND_ANSWERS_BYTES)));
     let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }
@@ -162,12 +169,14 @@ fn registry(upper: &[Group]) -> Registry {
 }
 
 /// What stands around the operations of either face, and the answers where none of them is meant.
-fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>) -> Router<AppState> {
+fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Router<AppState> {
     let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
     let refusing = |otherwise: Code| {
         let unbuilt = unbuilt.clone();
-        move |method: Method, uri: Uri| {
-            std::future::ready(Failure(unbuilt::answer(&unbuilt, &method, &uri, otherwise)))
+        move |method: Method, uri: Uri, headers: HeaderMap| {
+            let refusal = || Err(unbuilt::answer(&unbuilt, &method, &uri, otherwise));
+            let answer = face.page(&method, &uri, &headers).unwrap_or_else(refusal);
+            std::future::ready(answer.map_err(Failure))
         }
     };
     router
@@ -192,9 +201,12 @@ fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, sta
         .layer(from_fn(move |mut request: Request, next: Next| {
             let (edge, app, bodies) = (edge.clone(), app.clone(), bodies.clone());
             async move {
+                let trust = Trust::of(&app, false);
+                let network = client_network(request.headers(), request.extensions(), trust);
+                request.extensions_mut().insert(network);
                 if !request.body().is_end_stream() {
-                    let share = body_share(&app, &bodies, &request);
-                    request.extensions_mut().insert(share);
+                    // Which tenant it is for is told when that is known.
+                    request.extensions_mut().insert(bodies.share(network));
                 }
                 edge.handle(request, next).await
             }
@@ -202,11 +214,6 @@ fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, sta
         // Every body has a limit of its own (`web/input.rs`, `users/pictures.rs`).
         .layer(DefaultBodyLimit::disable())
         .with_state(state)
-}
-
-/// Room for the body of a request. Which tenant it is for is told when that is known.
-fn body_share(app: &App, bodies: &Arc<BodyBudget>, request: &Request) -> BodyShare {
-    bodies.share(client_network(request.headers(), request.extensions(), Trust::of(app, false)))
 }
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash

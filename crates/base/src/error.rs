@@ -360,7 +360,7 @@ catalogue! {
     ExpiredSessionTokenInvalid = 401 "expired_session_token_invalid" "The expired token is not a session token of this instance.";
     ExpiredSessionTokenMissingAzp = 401 "expired_session_token_missing_azp" "The expired token has no `azp` claim.";
     ExpiredSessionTokenMissingSid = 401 "expired_session_token_missing_sid" "The expired token has no `sid` claim.";
-    HostInvalid = 400 "host_invalid" "No instance answers at this host.";
+    HostInvalid = 400 "host_invalid" "No instance answers at this host. `latchkey instances list` shows their hosts; a reverse proxy must pass on the Host header.";
     InstanceKeyRequired = 400 "instance_key_required" "The instance has no signing key.";
     InvalidSessionToken = 400 "invalid_session_token" "This is not a token of the session, or no longer good.";
     InvalidQueryParameterValue = 400 "invalid_query_parameter_value" "A parameter of the query has a value that cannot be used.";

@@ -14,12 +14,22 @@ const EMAIL_TYPED_MAX: usize = 4 * EMAIL_MAX;
 /// Longest local part (RFC 5321, 4.5.3.1.1).
 const LOCAL_PART_MAX: usize = 64;
 
+/// The only letter besides those of ASCII whose small form is a letter of ASCII.
+const KELVIN: char = '\u{212a}';
+
 /// The form in which two texts are compared: case is forgotten, letter by letter, so that a part of a
 /// text folds to a part of the folded text. `str::to_lowercase` is no help, because the small form of a
 /// sigma depends on what follows it.
 pub fn fold(text: &str) -> String {
-    let small = text.chars().flat_map(char::to_lowercase);
-    small.map(|letter| if letter == 'ς' { 'σ' } else { letter }).collect()
+    let mut folded = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            // Whoever has the sign for kelvin in their name is nobody with a `k`.
+            KELVIN => folded.push(KELVIN),
+            _ => folded.extend(letter.to_lowercase().map(|small| if small == 'ς' { 'σ' } else { small })),
+        }
+    }
+    folded
 }
 
 /// An e-mail address in the form it is stored, shown and compared in, or `None` when it is none.
@@ -35,7 +45,7 @@ pub fn email(text: &str) -> Option<String> {
             && part.chars().all(|c| {
                 c.is_ascii_alphanumeric()
                     || "!#$%&'*+-/=?^_`{|}~".contains(c)
-                    || (!c.is_ascii() && c.is_alphanumeric())
+                    || (!c.is_ascii() && c.is_alphanumeric() && c != KELVIN)
             })
     };
     let local_fits = local.len() <= LOCAL_PART_MAX && local.split('.').all(is_atom);
@@ -180,6 +190,18 @@ pub fn is_test_phone(number: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_letter_of_another_script_is_taken_for_one_of_ascii() {
+        let others = (char::from(0x80)..=char::MAX).filter(|letter| letter.is_alphanumeric());
+        for letter in others {
+            assert!(!fold(&letter.to_string()).is_ascii(), "{letter}");
+            let address = email(&format!("{letter}@a.example"));
+            assert!(!address.is_some_and(|address| address.is_ascii()), "{letter}");
+        }
+        assert_eq!(email("\u{212a}ate@a.example"), None);
+        assert_eq!((fold("KATE"), fold("\u{212a}ate")), ("kate".into(), "\u{212a}ate".into()));
+    }
 
     #[test]
     fn sub_addresses_lead_to_one_mailbox() {

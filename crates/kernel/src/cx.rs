@@ -260,6 +260,12 @@ fn client_address(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>
     })
 }
 
+/// An address as proxies write it: alone, in brackets, or with a port.
+fn address(text: &str) -> Option<IpAddr> {
+    let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
+    bare.parse().ok().or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))
+}
+
 /// Walks `X-Forwarded-For` from the right past the trusted proxies. What stands further left may have been written by
 /// the client itself and proves nothing. A listener for IPv4 and IPv6 sees IPv4 addresses mapped into IPv6
 /// (`::ffff:10.0.0.1`); they are compared and returned as IPv4.
@@ -269,7 +275,7 @@ fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> IpAdd
         headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
     let mut hops = lines.iter().flat_map(|line| line.split(',')).rev();
     while trusted.iter().any(|proxy| proxy.to_canonical() == client) {
-        match hops.next().and_then(|hop| hop.trim().parse::<IpAddr>().ok()) {
+        match hops.next().and_then(|hop| address(hop.trim())) {
             Some(hop) => client = hop.to_canonical(),
             None => break,
         }
@@ -289,6 +295,22 @@ mod tests {
         assert_eq!(forwarded_for(&headers, ip("8.8.8.8"), &[ip("10.0.0.1")]), ip("8.8.8.8"));
         assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip("10.0.0.2"));
         assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("9.9.9.9"));
+    }
+
+    #[test]
+    fn proxies_may_write_a_port_or_brackets() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        for (written, client) in [
+            ("9.9.9.9:4711", "9.9.9.9"),
+            ("[2001:db8::1]:4711", "2001:db8::1"),
+            ("[2001:db8::1]", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("unknown", "10.0.0.1"),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert("x-forwarded-for", written.parse().unwrap());
+            assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip(client), "{written}");
+        }
     }
 
     #[test]

@@ -11,7 +11,10 @@ use latchkey_web::throttle::{Counter, Limit, Per, PersonRate, Rate, Throttle};
 use crate::environment::Environment;
 use crate::slow::LaneSize;
 
+mod memory;
 mod writers;
+
+pub use memory::{BACKEND_ANSWERS_BYTES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
 
 /// Largest metadata of each kind, as published.
 pub const METADATA_BYTES: usize = 8 * 1024;
@@ -24,6 +27,8 @@ pub const IDENTIFICATIONS_PER_KIND: usize = 100;
 pub const UNVERIFIED_IDENTIFICATIONS: usize = 5;
 /// Backup codes a user may have; imported bcrypt ones are each tried when a code is checked.
 pub const BACKUP_CODES: usize = 20;
+/// Rounds of bcrypt it may take to compare a code with all that were imported: two seconds, or all of them of cost 10.
+pub const BACKUP_CODE_ROUNDS: u64 = 1 << 15;
 /// Wrong codes after which a verification has failed: 3 in a million is the chance to guess one code.
 pub const VERIFICATION_ATTEMPTS: i64 = 3;
 /// How long a code is good for.
@@ -88,12 +93,6 @@ pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 pub const IMPORTED_DIGEST: Duration = Duration::from_millis(500);
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;
-/// Memory for the first 32 KB of request bodies, except for their first 4 KB, of all requests at a listener together: a
-/// thousand forms at once that are as large. Half of it is for networks that have one such body.
-pub const SMALL_BODIES_BYTES: usize = 32 * 1024 * 1024;
-/// Memory for the rest of larger bodies, of all requests at a listener together: a dozen of the largest pictures. One
-/// address gets a third of it (four pictures), one tenant half, and each the less the more there are.
-pub const LARGE_BODIES_BYTES: usize = 128 * 1024 * 1024;
 /// How far rows that wait are counted for the metrics. More is an emergency whatever the number, and counting millions
 /// at every question would make it worse.
 pub const METRICS_ROWS: i64 = 10_000;

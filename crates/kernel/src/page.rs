@@ -1,11 +1,11 @@
 //! Pages that the server itself shows: the headers each of them has, and filling them safely.
 
 use axum::body::Body;
-use axum::http::HeaderValue;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
+    ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS, X_FRAME_OPTIONS,
 };
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD};
@@ -14,6 +14,15 @@ use latchkey_jose::digest::sha256;
 
 /// Whether windows that a page opens, or that opened it, may reach it.
 pub const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-policy");
+
+/// A page for those who are told something; it follows the light or dark colours of the system.
+const NOTICE: &str = include_str!("notice.html");
+
+/// Whether whoever asks would rather see a page than read JSON: somebody with a browser.
+pub fn is_wanted(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
+    accepted.flat_map(|line| line.split(',')).any(|kind| kind.trim().starts_with("text/html"))
+}
 
 /// A page under a policy of its own, which nobody keeps or frames, and whose address nobody is told.
 pub fn page(html: impl Into<Body>, policy: String) -> Result<Response> {
@@ -35,20 +44,37 @@ pub fn closed_page(html: &'static str) -> Result<Response> {
     Ok(response)
 }
 
+/// A page that tells somebody something, and works without scripts. The title is text, the content HTML.
+pub fn notice(status: StatusCode, title: &str, content: &str) -> Result<Response> {
+    let html = fill(NOTICE, |gap| match gap {
+        "content" => content.to_owned(),
+        _ => in_text(title),
+    });
+    let policy = format!(
+        "default-src 'none'; style-src '{}'; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
+        digest(NOTICE, "style")
+    );
+    let mut response = page(html, policy)?;
+    *response.status_mut() = status;
+    Ok(response)
+}
+
 /// Content-Security-Policy: the page's own script and style by their digests, requests to this server,
 /// and nothing else.
 fn own_script_policy(html: &str) -> String {
-    let digest = |tag: &str| {
-        let after = html.split_once(&format!("<{tag}>")).map_or("", |(_, rest)| rest);
-        let inside = after.split_once(&format!("</{tag}>")).map_or("", |(text, _)| text);
-        STANDARD.encode(sha256(inside.as_bytes()))
-    };
     format!(
-        "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; connect-src 'self'; \
+        "default-src 'none'; script-src '{}'; style-src '{}'; connect-src 'self'; \
          img-src data:; form-action 'none'; base-uri 'none'; frame-ancestors 'none'",
-        digest("script"),
-        digest("style")
+        digest(html, "script"),
+        digest(html, "style")
     )
+}
+
+/// What a policy lets in the script or the style of a page by.
+fn digest(html: &str, tag: &str) -> String {
+    let after = html.split_once(&format!("<{tag}>")).map_or("", |(_, rest)| rest);
+    let inside = after.split_once(&format!("</{tag}>")).map_or("", |(text, _)| text);
+    format!("sha256-{}", STANDARD.encode(sha256(inside.as_bytes())))
 }
 
 /// What a policy lets scripts or styles in by. `random` must be new for each answer.
@@ -97,6 +123,16 @@ mod tests {
             policy.contains("style-src 'sha256-ypeBEsobvcr6wjGzmiPcTaeG7/gUfE5yuYB3ha/uSLs='"),
             "{policy}"
         );
+    }
+
+    #[test]
+    fn a_notice_shows_its_title_as_text_under_a_policy_that_names_its_style() {
+        let response = notice(StatusCode::NOT_FOUND, "<b>", "<p>c</p>").unwrap();
+        assert_eq!(response.status(), StatusCode::NOT_FOUND);
+        let policy = response.headers()[CONTENT_SECURITY_POLICY].to_str().unwrap();
+        let style = NOTICE.split_once("<style>").unwrap().1.split_once("</style>").unwrap().0;
+        assert!(policy.contains(&STANDARD.encode(sha256(style.as_bytes()))), "{policy}");
+        assert!(!policy.contains("script-src") && style.contains("prefers-color-scheme"));
     }
 
     #[test]

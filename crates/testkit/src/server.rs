@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use axum::Router;
 use axum::body::Body;
-use axum::http::{HeaderMap, Request};
+use axum::http::{HeaderMap, Request, Response};
 use http_body_util::BodyExt;
 use latchkey_app::jobs::JobCounts;
 use latchkey_app::{Routers, document, frontend_document, routers};
@@ -299,10 +299,14 @@ impl TestServer {
         answer
     }
 
+    /// The answer to any request, of which nothing is read yet.
+    pub async fn unread(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
     /// A request that may fail.
     pub async fn send_unchecked(&self, request: Request<Body>) -> Answer {
-        let response = self.router.clone().oneshot(request).await.unwrap();
-        let (parts, body) = response.into_parts();
+        let (parts, body) = self.unread(request).await.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes().to_vec();
         let json = serde_json::from_slice(&bytes).unwrap_or_default();
         Answer { status: parts.status.as_u16(), headers: parts.headers, json, bytes }

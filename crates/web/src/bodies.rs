@@ -8,9 +8,7 @@
 //! They need no pool, because the server bounds the number of requests at once. No body gives way to another: what is
 //! held comes back when the time of its request is over, and only larger bodies wait for that.
 
-use std::collections::HashMap;
-use std::hash::Hash;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
@@ -18,6 +16,7 @@ use latchkey_base::{Code, Error};
 use tokio::time::Instant;
 
 use crate::network::Network;
+use crate::pool::{NoRoom, Pool, lock};
 
 /// How much of every body has room whatever others hold: a form to sign in or up is smaller. A listener has at most
 /// 5,000 connections and 5,000 requests over HTTP/2, so this is at most 40 MB.
@@ -33,17 +32,6 @@ const HELD_BACK: Duration = Duration::from_millis(100);
 pub struct BodyBudget {
     small: Mutex<Pool>,
     large: Mutex<Pool>,
-}
-
-/// So many bytes, and who has them.
-struct Pool {
-    free: usize,
-    /// How much of it is only for networks that have little.
-    reserve: usize,
-    /// How many bytes are little.
-    little: usize,
-    networks: HashMap<Network, usize>,
-    tenants: HashMap<Arc<str>, usize>,
 }
 
 /// What one request has of the budget, until the last copy of this is dropped.
@@ -68,11 +56,6 @@ struct Taken {
     large: usize,
     is_refused: bool,
 }
-
-/// The budget has no room for more of this body.
-#[derive(Debug, thiserror::Error)]
-#[error("too many bodies are being received")]
-pub(crate) struct NoRoom;
 
 impl BodyBudget {
     /// So many bytes for small bodies, and so many for what is beyond them. Half of the room for small ones is for
@@ -196,60 +179,6 @@ impl Drop for Share {
         let taken = lock(&self.taken);
         self.budget.give_back(&taken, taken.small, taken.large);
     }
-}
-
-impl Pool {
-    fn new(free: usize, reserve: usize, little: usize) -> Pool {
-        Pool { free, reserve, little, networks: HashMap::new(), tenants: HashMap::new() }
-    }
-
-    /// A network may have half of what it leaves free beside the reserve, a tenant as much as it leaves free. One alone
-    /// gets a third or a half; of many each gets the less, and after some dozens nearly nothing is left beside the
-    /// reserve. That is for networks that have little.
-    fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
-        let Some(left) = self.free.checked_sub(bytes) else { return false };
-        let of_network = self.networks.get(&network).copied().unwrap_or_default() + bytes;
-        let of_tenant =
-            tenant.map_or(0, |tenant| self.tenants.get(tenant).copied().unwrap_or_default() + bytes);
-        let share = left.saturating_sub(self.reserve) / 2;
-        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left)
-    }
-
-    fn take(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> Result<(), NoRoom> {
-        if !self.has_room(network, tenant, bytes) {
-            return Err(NoRoom);
-        }
-        if bytes > 0 {
-            self.free -= bytes;
-            *self.networks.entry(network).or_default() += bytes;
-            if let Some(tenant) = tenant {
-                *self.tenants.entry(tenant.clone()).or_default() += bytes;
-            }
-        }
-        Ok(())
-    }
-
-    fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {
-        self.free += bytes;
-        subtract(&mut self.networks, &network, bytes);
-        if let Some(tenant) = tenant {
-            subtract(&mut self.tenants, tenant, bytes);
-        }
-    }
-}
-
-/// Those who have nothing are forgotten.
-fn subtract<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
-    if let Some(count) = counts.get_mut(key) {
-        *count = count.saturating_sub(bytes);
-        if *count == 0 {
-            counts.remove(key);
-        }
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

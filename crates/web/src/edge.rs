@@ -18,8 +18,10 @@ use latchkey_base::{Code, Error};
 use crate::api::Operation;
 use crate::bodies::BodyShare;
 use crate::metrics::{Series, render};
+use crate::network::Network;
 use crate::reply::{self, Unwritten};
 use crate::unread::Unread;
+use crate::unsent::AnswerBudget;
 
 const TWO_HOSTS: &str =
     "The request names more than one host. Send one `Host` header, with the host of the URL.";
@@ -35,6 +37,7 @@ pub struct Edge {
     other: Series,
     timeout: Duration,
     rng: Arc<dyn Rng>,
+    answers: Arc<AnswerBudget>,
 }
 
 /// Which operation a request is, for the extractors and handlers behind the edge.
@@ -57,14 +60,19 @@ impl Caused {
 }
 
 impl Edge {
-    /// An edge for these operations.
-    pub fn new(operations: Arc<Vec<Operation>>, timeout: Duration, rng: Arc<dyn Rng>) -> Edge {
+    /// An edge for these operations, with the memory for its answers.
+    pub fn new(
+        operations: Arc<Vec<Operation>>,
+        timeout: Duration,
+        rng: Arc<dyn Rng>,
+        answers: Arc<AnswerBudget>,
+    ) -> Edge {
         let mut routes: HashMap<String, Vec<(Method, usize)>> = HashMap::new();
         for (index, operation) in operations.iter().enumerate() {
             routes.entry(operation.path.clone()).or_default().push((operation.method.clone(), index));
         }
         let series = operations.iter().map(|_| Series::default()).collect();
-        Edge { routes, operations, series, other: Series::default(), timeout, rng }
+        Edge { routes, operations, series, other: Series::default(), timeout, rng, answers }
     }
 
     fn operation(&self, request: &Request) -> Option<usize> {
@@ -93,6 +101,7 @@ impl Edge {
         if let Some(index) = index {
             request.extensions_mut().insert(OperationIndex(index));
         }
+        let network = request.extensions().get().copied().unwrap_or(Network::UNKNOWN);
         let caused = Caused::default();
         request.extensions_mut().insert(caused.clone());
         let is_quiet = [Method::GET, Method::HEAD].contains(request.method())
@@ -118,6 +127,8 @@ impl Edge {
         if !unread.finish().await {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        let network = response.extensions_mut().remove().unwrap_or(network);
+        response = self.answers.hold(response, network).unwrap_or_else(failed);
         let trace_id = self.trace_id();
         if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
             log_failure(&error, name, &trace_id);

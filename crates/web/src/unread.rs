@@ -15,8 +15,9 @@ use futures_util::{StreamExt, stream};
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::{BodyExt, BodyStream, StreamBody};
 
-use crate::bodies::{BodyShare, NoRoom};
+use crate::bodies::BodyShare;
 use crate::input::JSON_MAX;
+use crate::pool::NoRoom;
 
 /// How long what is left of a body may take.
 const PATIENCE: Duration = Duration::from_secs(2);

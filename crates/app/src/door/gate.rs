@@ -80,7 +80,12 @@ async fn answered(state: &AppState, mut request: Request, next: Next) -> Respons
     if operation.is_some_and(|operation| operation.body.is_some()) {
         request = arrived(request).await;
     }
-    let response = next.run(request).await;
+    let network = request.extensions().get::<Network>().copied();
+    let mut response = next.run(request).await;
+    if let Some(network) = network {
+        // For the edge, which counts what its clients leave unread.
+        response.extensions_mut().insert(network);
+    }
     let response = match head {
         Some(head) => head.complete(state, response).await,
         None => response,
@@ -144,6 +149,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         share.set_network(network);
         share.set_tenant(site.instance.as_str());
     }
+    request.extensions_mut().insert(network);
     if site.is_proxied {
         request.extensions_mut().insert(Proxied);
     }

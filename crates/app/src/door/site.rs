@@ -175,7 +175,7 @@ pub async fn find(
     };
     let settings = app.settings_of(tx, &found.holder).await?;
     if !is_known && !settings.development.unknown_hosts {
-        check_development_only(tx, &found).await?;
+        check_development_only(tx).await?;
     }
     let proxy_url = proxy_url.filter(|url| is_base_url(url)).map(|url| url.trim_end_matches('/'));
     let asked = proxy_url.map_or_else(|| hosts::names(&host), |url| vec![url]);
@@ -258,16 +258,15 @@ async fn find_by_host(
 
 /// A host that belongs to no instance is the development instance's while there is no other: on a server with a
 /// production instance, a proxy that names the wrong host would lead people of the one to the other.
-async fn check_development_only(tx: &mut Tx, found: &FoundInstance) -> Result<()> {
+async fn check_development_only(tx: &mut Tx) -> Result<()> {
     match store::has_any(tx, Environment::Production).await? {
         false => Ok(()),
-        true => Err(Error::new(Code::HostInvalid).saying(format!(
+        true => Err(Error::new(Code::HostInvalid).saying(
             "No instance answers at this host, and the development instance stands in for unknown hosts only while the \
              server has no production instance. Send the host of the instance in the Host header (`latchkey instances \
              list` shows it; a reverse proxy must pass it on), or let the development instance answer with `latchkey \
-             settings set --instance {} development.unknown_hosts=true`.",
-            found.holder.id
-        ))),
+             settings set development.unknown_hosts=true`.",
+        )),
     }
 }
 

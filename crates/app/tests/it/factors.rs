@@ -172,6 +172,23 @@ async fn consuming_a_backup_code_leaves_totp_alone() {
 }
 
 #[tokio::test]
+async fn imported_backup_codes_cost_little_to_compare_with_all_together() {
+    let t = TestServer::start().await;
+    let digests = |cost: &str, count: usize| json!(vec![BCRYPT.replace("$04$", cost); count]);
+    let fields = |codes: Value| json!({"username": "other", "backup_codes": codes});
+    for (cost, count) in [("$11$", 17), ("$14$", 3), ("$15$", 1), ("$31$", 20), ("$99$", 20)] {
+        let refused = t.post("/v1/users", fields(digests(cost, count))).await;
+        refused.is_problem(422, "form_param_format_invalid", "backup_codes");
+    }
+    let id = user(&t, json!({"backup_codes": digests("$10$", 20)})).await;
+    let path = format!("/v1/users/{id}");
+    t.patch(&path, json!({"backup_codes": digests("$12$", 9)}))
+        .await
+        .is_error(422, "form_param_format_invalid");
+    t.patch(&path, json!({"backup_codes": digests("$12$", 8)})).await.ok();
+}
+
+#[tokio::test]
 async fn new_backup_codes_replace_all_old_ones() {
     let t = TestServer::start().await;
     let id = user(&t, json!({"backup_codes": ["first-code", "second-code"]})).await;

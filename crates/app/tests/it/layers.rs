@@ -30,7 +30,7 @@ const ALONE: [&str; 7] = ["db", "web", "jose", "passwords", "images", "outbound"
 
 /// The groups of `latchkey-app`, lowest first. A group uses those before it, never those after it. What stands behind
 /// `flows` puts the server together.
-const LAYERS: [&str; 12] = [
+const LAYERS: [&str; 13] = [
     "events",
     "messaging",
     "people",
@@ -39,6 +39,7 @@ const LAYERS: [&str; 12] = [
     "door",
     "flows",
     "jobs",
+    "no_page",
     "reference",
     "unbuilt",
     "router",

@@ -15,6 +15,7 @@ use latchkey_app::flows::scripts::files::ScriptSource;
 use latchkey_app::flows::scripts::frontend;
 use latchkey_base::rng::SeededRng;
 use latchkey_web::edge::Edge;
+use latchkey_web::unsent::AnswerBudget;
 use tempfile::TempDir;
 use tower::ServiceExt;
 
@@ -39,8 +40,8 @@ fn packages() -> TempDir {
 }
 
 fn site(source: ScriptSource) -> Router {
-    let edge =
-        Arc::new(Edge::new(Arc::new(Vec::new()), Duration::from_secs(30), Arc::new(SeededRng::new(1))));
+    let (rng, answers) = (Arc::new(SeededRng::new(1)), AnswerBudget::new(1024 * 1024));
+    let edge = Arc::new(Edge::new(Arc::new(Vec::new()), Duration::from_secs(30), rng, answers));
     frontend::routes::<()>(source).layer(from_fn(move |request: Request, next: Next| {
         let edge = edge.clone();
         async move { edge.handle(request, next).await }

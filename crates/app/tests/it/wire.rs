@@ -1,5 +1,6 @@
 //! What every request and every answer has in common: credentials, versions, bodies, errors, headers.
 
+mod answers;
 mod bodies;
 mod credentials;
 mod errors;

@@ -1,13 +1,13 @@
 //! `GET /v1/verify`
 
-use axum::http::header::{ACCEPT, SET_COOKIE};
+use axum::http::header::SET_COOKIE;
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::id::Id;
-use latchkey_base::{Code, Error, Result, rng};
+use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::hosts::is_for_dev_browsers;
-use latchkey_kernel::{AppState, hosts};
+use latchkey_kernel::{AppState, hosts, page};
 use latchkey_web::api::{Api, Entrance};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
@@ -67,9 +67,9 @@ async fn verify(
         Some(session) => there.with("__clerk_created_session", session.as_str()),
         None => there,
     };
-    if is_elsewhere && wants_page(&headers) {
+    if is_elsewhere && page::is_wanted(&headers) {
         let name = visitor.site.settings.display.name();
-        return Ok(other_browser::page(name, verified.code.as_ref(), &there, rng::bytes(&*cx.app.rng))?);
+        return Ok(other_browser::page(name, verified.code.as_ref(), &there)?);
     }
     let there = with_dev_browser(&visitor, there);
     Ok(visitor.redirect(&cx, StatusCode::SEE_OTHER, there.as_str()).await)
@@ -116,7 +116,7 @@ pub async fn refused(
 ) -> Result<Response, Failure> {
     let status = error.status();
     let refusal = visitor.refuse(cx, error).await;
-    if status >= 500 || !wants_page(headers) {
+    if status >= 500 || !page::is_wanted(headers) {
         return Ok(refusal);
     }
     let mut response = pages::show(cx, &visitor.site, Page::InvalidLink)?;
@@ -125,11 +125,6 @@ pub async fn refused(
         response.headers_mut().append(SET_COOKIE, cookie.clone());
     }
     Ok(response)
-}
-
-fn wants_page(headers: &HeaderMap) -> bool {
-    let accepted = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    accepted.flat_map(|line| line.split(',')).any(|kind| kind.trim().starts_with("text/html"))
 }
 
 async fn open(cx: &Cx, visitor: &mut Visitor, token: &str) -> Result<Verified> {

@@ -2,7 +2,6 @@
 
 use axum::extract::State;
 use axum::http::HeaderMap;
-use axum::http::header::ACCEPT;
 use axum::response::Response;
 use latchkey_base::kinds::MessageId;
 use latchkey_base::{Code, Error, Result, Time};
@@ -59,8 +58,7 @@ pub async fn page_or_list(
     headers: HeaderMap,
     request: axum::extract::Request,
 ) -> Result<Response, Failure> {
-    let wants_page = headers.get(ACCEPT).and_then(|accept| accept.to_str().ok());
-    if wants_page.is_some_and(|accept| accept.contains("text/html")) {
+    if latchkey_kernel::page::is_wanted(&headers) {
         return Ok(page::show(State(state)).await?);
     }
     let (mut parts, _) = request.into_parts();

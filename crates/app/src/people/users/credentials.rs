@@ -8,7 +8,7 @@ use latchkey_db::{DbError, Row, Statement, Table, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_jose::totp;
 use latchkey_kernel::cx::Cx;
-use latchkey_kernel::limits::BACKUP_CODES;
+use latchkey_kernel::limits::{BACKUP_CODE_ROUNDS, BACKUP_CODES};
 use latchkey_kernel::settings::{Attribute, Attributes};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_passwords::{Digest, DigestError, Hasher, Policy, Weakness, suggestion_message};
@@ -150,11 +150,25 @@ fn stored(digest: &Secret, hasher: &str) -> Result<StoredPassword, Problem> {
     }
 }
 
+/// How many rounds of bcrypt it takes to compare a code with this one.
+fn bcrypt_rounds(stored: &str) -> u64 {
+    let cost =
+        stored.strip_prefix("$2").and_then(|rest| rest.split('$').nth(1)).and_then(|cost| cost.parse().ok());
+    cost.map_or(0, |cost: u32| 1u64.checked_shl(cost).unwrap_or(u64::MAX / 1024))
+}
+
 fn backup_code_problem(codes: &[Secret]) -> Option<Problem> {
     if codes.len() > BACKUP_CODES {
         return Some(
             Problem::of(Code::FormParamArraySizeExceeded, "backup_codes")
                 .saying(format!("At most {BACKUP_CODES} backup codes.")),
+        );
+    }
+    let work: u64 = codes.iter().map(|code| bcrypt_rounds(code.expose())).sum();
+    if work > BACKUP_CODE_ROUNDS {
+        return Some(
+            Problem::of(Code::FormParamFormatInvalid, "backup_codes")
+                .saying("Checking these digests would cost too much; use a lower cost, such as 10."),
         );
     }
     let is_good = |code: &Secret| match code.expose() {

@@ -1,5 +1,7 @@
 //! Paths and methods that exist, and those that do not.
 
+use axum::body::Body;
+use axum::http::Request;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
@@ -17,6 +19,30 @@ async fn unknown_route_is_a_json_error_that_differs_from_an_unknown_id() {
         t.call(None, "POST", path, None).await.is_error(404, "route_not_found");
     }
     t.get("/v1/users/user_000000000000000000000000000").await.is_error(404, "resource_not_found");
+}
+
+#[tokio::test]
+async fn somebody_with_a_browser_is_told_where_to_go() {
+    let t = TestServer::start().await;
+    let visit = |path: &str| {
+        let request = Request::get(path).header("host", &t.tenant.frontend_api);
+        request.header("accept", "text/html,application/xhtml+xml,*/*;q=0.8").body(Body::empty()).unwrap()
+    };
+    let (running, unknown) = ("Latchkey is running", "There is no page at this address");
+    let cases = [
+        (t.send_unchecked(visit("/")).await, 200, running, "/reference"),
+        (t.send_unchecked(visit("/users")).await, 404, unknown, "/reference"),
+        (t.browser().send("GET", "/users", visit("/users")).await, 404, unknown, "/sign-in"),
+    ];
+    for (answer, status, title, link) in cases {
+        let html = String::from_utf8(answer.bytes.clone()).unwrap();
+        assert_eq!(answer.status, status, "{html}");
+        assert!(html.contains(title) && html.contains(&format!("href=\"{link}\"")), "{html}");
+        assert!(answer.header("content-security-policy").starts_with("default-src 'none'"));
+    }
+    // Below the API an error is what programs read, also in a browser.
+    t.send_unchecked(visit("/v1/nowhere")).await.is_error(404, "route_not_found");
+    t.browser().send("GET", "/v1/nowhere", visit("/v1/nowhere")).await.is_error(404, "route_not_found");
 }
 
 #[tokio::test]

@@ -35,6 +35,8 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
             !text.is_empty() && text.chars().count() <= NAME_CHARS && !text.chars().any(char::is_control);
         is_fine.then_some(text)
     };
+    // Nobody is kept out for a name that people may not have.
+    let name = |name: Option<String>| line(name).filter(|name| text::name_problem("name", name).is_none());
     let email_address = profile.email_address.as_deref().and_then(text::email);
     let is_picture =
         |url: &String| url.starts_with("https://") && url.len() <= URL_CHARS && url::Url::parse(url).is_ok();
@@ -42,8 +44,8 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
         provider_user_id: id,
         email_address_verified: email_address.as_ref().and(profile.email_address_verified),
         email_address,
-        first_name: line(profile.first_name),
-        last_name: line(profile.last_name),
+        first_name: name(profile.first_name),
+        last_name: name(profile.last_name),
         username: line(profile.username),
         image_url: profile.image_url.filter(is_picture),
         phone_number: line(profile.phone_number),
@@ -56,7 +58,8 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
 fn text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) if !text.is_empty() => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
+        // What is no integer of 64 bits was rounded when it was read, and others round to the same.
+        Value::Number(number) if !number.is_f64() => Some(number.to_string()),
         _ => None,
     }
 }
@@ -416,4 +419,33 @@ fn with_email(profile: Profile, list: &Value, primary: &str, verified: &str) -> 
     let addresses = rows.filter_map(|row| Some((!is_yes(&row[primary]), text(&row["email"])?)));
     let email_address = addresses.min_by_key(|(is_other, _)| *is_other).map(|(_, address)| address);
     Profile { email_address_verified: email_address.as_ref().map(|_| true), email_address, ..profile }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn numbers_that_were_rounded_are_nobody() {
+        assert_eq!(text(&json!(u64::MAX)), Some(u64::MAX.to_string()));
+        assert_eq!(text(&json!(-7)), Some("-7".to_owned()));
+        for written in ["18446744073709551616", "10000000000000000000001", "1e3", "7.0"] {
+            assert_eq!(text(&serde_json::from_str(written).unwrap()), None, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_people_may_not_have_is_left_out() {
+        let said = |name: &str| Profile {
+            provider_user_id: "1".to_owned(),
+            first_name: Some(name.to_owned()),
+            ..Profile::default()
+        };
+        assert_eq!(cleaned(said(" Ada ")).unwrap().first_name.as_deref(), Some("Ada"));
+        for name in ["<script>", "www.evil.example", "https://evil.example", ""] {
+            assert_eq!(cleaned(said(name)).unwrap().first_name, None, "{name}");
+        }
+    }
 }

@@ -1,0 +1,45 @@
+//! What somebody with a browser is shown where there is no page: where they are, and where to go. Programs get an error
+//! in JSON there.
+
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::Response;
+use latchkey_base::Result;
+use latchkey_kernel::page::{is_wanted, notice};
+
+/// What a listener is for, and the pages it has.
+#[derive(Clone, Copy)]
+pub(crate) struct Face {
+    about: &'static str,
+    pages: &'static [(&'static str, &'static str)],
+}
+
+pub(crate) const BACKEND: Face = Face {
+    about: "This is the Backend API. Backends call it with a secret key.",
+    pages: &[("/reference", "API reference"), ("/dev/inbox", "Inbox: the messages of development instances")],
+};
+
+pub(crate) const FRONTEND: Face = Face {
+    about: "This is the Frontend API. The SDK in the pages of an application calls it.",
+    pages: &[("/sign-in", "Sign in"), ("/sign-up", "Sign up")],
+};
+
+impl Face {
+    /// The page, for a browser that goes to an address outside of the API.
+    pub(crate) fn page(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Result<Response>> {
+        let is_visit = (method == Method::GET || method == Method::HEAD) && is_wanted(headers);
+        if !is_visit || uri.path().starts_with("/v1/") {
+            return None;
+        }
+        let (status, title) = match uri.path() {
+            "/" => (StatusCode::OK, "Latchkey is running"),
+            _ => (StatusCode::NOT_FOUND, "There is no page at this address"),
+        };
+        Some(notice(status, title, &self.content()))
+    }
+
+    fn content(&self) -> String {
+        let link = |(path, name)| format!("<li><a href=\"{path}\">{name}</a></li>\n");
+        let links: String = self.pages.iter().copied().map(link).collect();
+        format!("<p>{}</p>\n<ul>\n{links}</ul>", self.about)
+    }
+}

@@ -1,0 +1,82 @@
+//! Memory that requests share: bounded in sum, and shared out by networks and tenants.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::network::Network;
+
+/// So many bytes, and who has them.
+pub(crate) struct Pool {
+    pub(crate) free: usize,
+    /// How much of it is only for networks that have little.
+    reserve: usize,
+    /// How many bytes are little.
+    little: usize,
+    pub(crate) networks: HashMap<Network, usize>,
+    pub(crate) tenants: HashMap<Arc<str>, usize>,
+}
+
+/// The budget has no room for this.
+#[derive(Debug, thiserror::Error)]
+#[error("too much memory is taken")]
+pub(crate) struct NoRoom;
+
+impl Pool {
+    pub(crate) fn new(free: usize, reserve: usize, little: usize) -> Pool {
+        Pool { free, reserve, little, networks: HashMap::new(), tenants: HashMap::new() }
+    }
+
+    /// A network may have half of what it leaves free beside the reserve, a tenant as much as it leaves free. One alone
+    /// gets a third or a half; of many each gets the less, and after some dozens nearly nothing is left beside the
+    /// reserve. That is for networks that have little.
+    pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
+        let Some(left) = self.free.checked_sub(bytes) else { return false };
+        let of_network = self.networks.get(&network).copied().unwrap_or_default() + bytes;
+        let of_tenant =
+            tenant.map_or(0, |tenant| self.tenants.get(tenant).copied().unwrap_or_default() + bytes);
+        let share = left.saturating_sub(self.reserve) / 2;
+        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left)
+    }
+
+    pub(crate) fn take(
+        &mut self,
+        network: Network,
+        tenant: Option<&Arc<str>>,
+        bytes: usize,
+    ) -> Result<(), NoRoom> {
+        if !self.has_room(network, tenant, bytes) {
+            return Err(NoRoom);
+        }
+        if bytes > 0 {
+            self.free -= bytes;
+            *self.networks.entry(network).or_default() += bytes;
+            if let Some(tenant) = tenant {
+                *self.tenants.entry(tenant.clone()).or_default() += bytes;
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {
+        self.free += bytes;
+        subtract(&mut self.networks, &network, bytes);
+        if let Some(tenant) = tenant {
+            subtract(&mut self.tenants, tenant, bytes);
+        }
+    }
+}
+
+/// Those who have nothing are forgotten.
+fn subtract<K: Hash + Eq>(counts: &mut HashMap<K, usize>, key: &K, bytes: usize) {
+    if let Some(count) = counts.get_mut(key) {
+        *count = count.saturating_sub(bytes);
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
