@@ -101,8 +101,9 @@ fn keys() -> Command {
         .about("List, create or revoke the secret keys of an instance")
         .long_about(
             "List, create or revoke the secret keys of an instance; alone, make and print a further one. Secret keys \
-             are kept as digests, so an earlier one cannot be shown again; it keeps working. Works while the server \
-             runs, and before its first start. docs/KEYS.md says what to do when a key has leaked.",
+             are kept as digests, so an earlier one cannot be shown again; it keeps working. Works while the \
+             server runs; `latchkey keys` alone also before its first start, and then makes the database. \
+             docs/KEYS.md says what to do when a key has leaked.",
         )
         .disable_help_subcommand(true)
         .arg(json_flag())
@@ -133,8 +134,11 @@ fn keys() -> Command {
 }
 
 fn env() -> Command {
-    let names =
-        FRAMEWORKS.iter().map(|one| PossibleValue::new(one.name).aliases(one.aliases).help(one.title));
+    // Aliases are values of their own: clap names no others in its help and its errors.
+    let names = FRAMEWORKS.iter().flat_map(|one| {
+        let also = move |alias: &&'static str| PossibleValue::new(*alias).help(format!("As {}", one.name));
+        std::iter::once(PossibleValue::new(one.name).help(one.title)).chain(one.aliases.iter().map(also))
+    });
     Command::new("env")
         .about("Print what goes into the environment of an app, for its framework")
         .long_about(

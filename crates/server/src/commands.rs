@@ -29,7 +29,7 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             Some(("list", own)) => wait(keys::list(&configure(own)?, own)),
             Some(("revoke", own)) => wait(keys::revoke(&configure(own)?, own)),
             Some((_, own)) => wait(keys::create(&configure(own)?, own)),
-            None => wait(keys::create(&configure(group)?, group)),
+            None => wait(keys::create_anywhere(&configure(group)?, group)),
         },
         Some(("instances", group)) => match group.subcommand() {
             Some(("list", own)) => wait(instances::list(&configure(own)?, own)),

@@ -5,6 +5,8 @@
 
 mod table;
 
+use latchkey_kernel::hosts;
+
 use crate::show;
 
 pub(crate) use table::FRAMEWORKS;
@@ -70,6 +72,14 @@ pub(crate) struct Target {
     pub(crate) plain_url: Option<String>,
 }
 
+impl Target {
+    /// The name below `localhost` at which the application must be opened as well: cookies are those of one host.
+    fn shared_name(&self) -> Option<&str> {
+        let name = hosts::name(hosts::authority(self.plain_url.as_deref()?.strip_prefix("http://")?));
+        name.ends_with(".localhost").then_some(name)
+    }
+}
+
 /// A variable and its value; without one it is not known here.
 type Variable = (&'static str, Option<String>);
 
@@ -117,6 +127,9 @@ impl Framework {
         let instance = &target.instance;
         let mut lines = vec![format!("# {title} ({package}): {file}")];
         lines.extend(self.start.map(|command| format!("# Start with: {command}")));
+        lines.extend(target.shared_name().map(|name| {
+            format!("# Open the application as http://{name}:<its port>, not as http://localhost.")
+        }));
         for (name, value) in self.variables(target) {
             lines.push(match value {
                 Some(value) => format!("{name}={value}"),
@@ -144,10 +157,11 @@ pub(crate) fn list() -> String {
     let rows: Vec<Vec<String>> = FRAMEWORKS
         .iter()
         .map(|one| {
-            vec![one.name.to_owned(), one.title.to_owned(), one.package.to_owned(), one.file.to_owned()]
+            let aliases = one.aliases.join(", ");
+            Vec::from([one.name, aliases.as_str(), one.title, one.package, one.file].map(str::to_owned))
         })
         .collect();
-    show::table(&["NAME", "FRAMEWORK", "SDK", "FILE"], &rows)
+    show::table(&["NAME", "OR", "FRAMEWORK", "SDK", "FILE"], &rows)
 }
 
 /// `docs/FRAMEWORKS.md`.
@@ -222,6 +236,25 @@ mod tests {
                 assert!(!is_public || !value.unwrap().starts_with("sk_"), "{name}");
             }
         }
+    }
+
+    #[test]
+    fn an_instance_below_localhost_says_where_to_open_the_application() {
+        let line = "\n# Open the application as http://ab.localhost:<its port>, not as http://localhost.\n";
+        let has_line = |host: &str, plain_url: Option<&str>| {
+            let target = example(host, plain_url, "");
+            FRAMEWORKS.iter().all(|one| one.block(&target).contains(line))
+        };
+        let has_any = |host: &str, plain_url: Option<&str>| {
+            let target = example(host, plain_url, "");
+            FRAMEWORKS.iter().any(|one| one.block(&target).contains("# Open the application"))
+        };
+        assert!(has_line("ab.localhost:3401", Some("http://ab.localhost:3401")));
+        assert!(has_line("ab.localhost", Some("http://ab.localhost")));
+        assert!(!has_any("127.0.0.1:3401", Some("http://localhost:3401")));
+        assert!(!has_any("127.0.0.1:3401", Some("http://127.0.0.1:3401")));
+        assert!(!has_any("ab.localhost:3401", None));
+        assert!(!has_any("clerk.example.com", None));
     }
 
     #[test]

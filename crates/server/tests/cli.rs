@@ -108,6 +108,7 @@ fn instances_are_created_listed_and_deleted_while_the_server_runs() {
     let (made, remarks) = home.json(&PRODUCTION);
     let (id, key) = (made["instance_id"].as_str().unwrap(), made["secret_key"].as_str().unwrap());
     assert!(key.starts_with("sk_live_") && remarks.contains("not shown again"), "{key} {remarks}");
+    assert!(remarks.contains(&format!("{id} (production) sends no e-mail yet")), "{remarks}");
     assert!(made["publishable_key"].as_str().unwrap().starts_with("pk_live_"));
     assert_eq!(server.status("/v1/jwks", key), 200);
 
@@ -249,12 +250,17 @@ fn settings_are_changed_while_the_server_runs() {
 }
 
 #[test]
-fn reading_commands_make_no_database_where_there_is_none() {
+fn commands_make_no_database_where_there_is_none() {
     let home = Home::new();
     let elsewhere = format!("sqlite:{}", home.path("elsewhere/latchkey.db").display());
-    for command in
-        [&["settings", "get"][..], &["signing-keys", "list"], &["webhooks", "list"], &["instances", "list"]]
-    {
+    for command in [
+        &["settings", "get"][..],
+        &["signing-keys", "list"],
+        &["webhooks", "list"],
+        &["instances", "list"],
+        &["keys", "list"],
+        &["keys", "create"],
+    ] {
         let refused = home.run(&[command, &["--database", &elsewhere]].concat());
         assert_eq!(refused.status.code(), Some(1), "{command:?}");
         assert!(text(&refused.stderr).contains("There is no database at"), "{}", text(&refused.stderr));
@@ -341,17 +347,25 @@ fn signing_keys_follow_each_other_with_an_overlap() {
 #[test]
 fn a_deleted_development_instance_stays_deleted() {
     let home = Home::new();
-    home.json(&PRODUCTION);
+    let id = home.json(&PRODUCTION).0["instance_id"].as_str().unwrap().to_owned();
     let (made, _) = home.json(&["instances", "create", "--environment", "development", "--json"]);
     let server = home.serve();
     assert_eq!(server.announced("secret key"), made["secret_key"]);
+    let mute = format!("{id} (production) sends no e-mail yet: set messages.email (docs/MESSAGES.md)");
+    assert_eq!(server.log().matches(&mute).count(), 1, "{}", server.log());
     server.stop();
+    let webhook = r#"messages.email={"transport": "webhook", "webhook": {"url": "https://example.com/mail",
+        "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}"#;
+    let set = home.run(&["settings", "set", "--instance", &id, webhook]);
+    assert!(set.status.success(), "{}", text(&set.stderr));
     assert!(
         home.run(&["instances", "delete", made["instance_id"].as_str().unwrap(), "--yes"]).status.success()
     );
     assert!(!home.path("data/development.key").exists());
     let server = home.serve();
     assert_eq!((server.announced("secret key"), server.announced("instance")), ("", ""));
+    assert_eq!(server.announced("frontend url"), "https://clerk.example.com");
+    assert!(!server.log().contains("sends no e-mail"), "{}", server.log());
     assert_eq!(home.run(&["keys"]).status.code(), Some(2));
 }
 

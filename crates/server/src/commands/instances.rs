@@ -5,6 +5,7 @@ use latchkey_kernel::environment::Environment;
 use latchkey_kernel::hosts;
 use latchkey_kernel::instances::keys::publishable_key;
 use latchkey_kernel::instances::model::Instance;
+use latchkey_kernel::settings::EmailTransport;
 use serde_json::{Value, json};
 
 use super::keys;
@@ -60,9 +61,20 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
         }
     });
     storage.reload().await?;
+    if let Some(text) = find(&storage, made.id.as_str()).ok().and_then(mute) {
+        show::note(&text);
+    }
     keys::doubt_address(config);
     Keys::new(config, &storage, &made).print(line.get_flag("json"));
     Ok(())
+}
+
+/// What to say of a production instance that has no transport for e-mails: nobody gets a code from it.
+pub(super) fn mute(instance: &Instance) -> Option<String> {
+    let is_mute = instance.settings.messages.email.transport == EmailTransport::None;
+    (is_mute && !instance.is_development()).then(|| {
+        format!("{} (production) sends no e-mail yet: set messages.email (docs/MESSAGES.md)", instance.id)
+    })
 }
 
 /// Where the new instance has its Frontend API: as the line says, or on this machine.

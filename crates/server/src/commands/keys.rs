@@ -1,9 +1,11 @@
 //! `latchkey keys`: the secret keys of an instance.
 
 use std::net::TcpStream;
+use std::path;
 use std::time::Duration;
 
 use clap::ArgMatches;
+use latchkey_db::Location;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::model::{Instance, SecretKeyState};
 use latchkey_kernel::instances::store;
@@ -20,10 +22,28 @@ use crate::show::{self, Keys, rfc3339};
 /// For an answer from this machine, or one nearby.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Makes and prints a key. On a database without instances it makes the first one, so that keys can be
-/// had before the server's first start.
+/// Makes and prints a key.
 pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    let mut storage = Storage::open(config).await?;
+    make(config, Storage::existing(config).await?, line).await
+}
+
+/// The same where there may be no database yet, so that keys can be had before the server's first start. A
+/// new database is named: in a mistyped folder its keys are not those of the server that runs.
+pub(crate) async fn create_anywhere(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let missing = match &config.database {
+        Location::Sqlite(file) if !file.exists() => Some(file),
+        _ => None,
+    };
+    let storage = Storage::open(config).await?;
+    if let Some(file) = missing {
+        let full = path::absolute(file).unwrap_or_else(|_| file.clone());
+        show::note(&format!("a new database was made at {}", full.display()));
+    }
+    make(config, storage, line).await
+}
+
+/// On a database without instances the first one is made.
+async fn make(config: &Config, mut storage: Storage, line: &ArgMatches) -> Result<(), Failure> {
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let first = match wanted {
         None => storage.make_first(config).await?,

@@ -14,11 +14,13 @@ use latchkey_db::Location;
 use latchkey_groups::UPPER;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::bell::Bell;
+use latchkey_kernel::hosts::url_of;
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::limits::{RateLimits, WEBHOOK_TIMEOUT};
 use latchkey_kernel::{AppParts, MetricsAccess};
 use tokio::net::TcpListener;
 
+use super::instances;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::frameworks::{FRAMEWORKS, Target};
@@ -31,6 +33,8 @@ use crate::{files, show, tls};
 const LAST_WORK: Duration = Duration::from_secs(1);
 /// Those who collect metrics are few, and ask seldom.
 const METRICS_CONNECTIONS: usize = 100;
+/// Of how many production instances the address is shown, where there are no others.
+const INSTANCES_SHOWN: usize = 5;
 const NOT_KEPT: &str = "(shown when it was made; run \"latchkey keys\" for a further one)";
 
 /// Serves until a signal ends it.
@@ -62,6 +66,9 @@ async fn serve(config: Config) -> Result<(), Failure> {
     storage.follow_listener(&config).await?;
     let urls = Urls { api: config.api_url(address), frontend: config.frontend_url(frontend_address) };
     let listener = Listener { url: urls.frontend.clone(), port: Some(frontend_address.port()) };
+    for text in storage.instances.iter().filter_map(instances::mute) {
+        tracing::warn!("{text}");
+    }
     show::result(&announcement(&config, &storage, &master, &urls, &listener).await?);
     let local_host = reach::local_host(&storage, listener.port);
     let development = storage.development().map(|instance| instance.frontend_api.clone());
@@ -155,8 +162,16 @@ async fn announcement(
         Location::Postgres(url) => format!("{}, {}", without_password(url), config.data_dir.display()),
     };
     let reference = format!("{}/reference", urls.api);
-    let frontend = development.as_ref().map_or(&urls.frontend, |development| &development.frontend);
-    let mut rows = vec![("api url", urls.api.as_str()), ("frontend url", frontend.as_str())];
+    // Without a development instance nothing answers at the address of the listener itself.
+    let frontends: Vec<String> = match &development {
+        Some(development) => vec![development.frontend.clone()],
+        None => {
+            let some = storage.instances.iter().take(INSTANCES_SHOWN);
+            some.map(|instance| url_of(&instance.frontend_api)).collect()
+        }
+    };
+    let mut rows = vec![("api url", urls.api.as_str())];
+    rows.extend(frontends.iter().map(|url| ("frontend url", url.as_str())));
     match &development {
         Some(development) => rows.extend(development.rows()),
         None => rows.push(("instances", "production only; `latchkey instances list` shows them")),

@@ -81,6 +81,19 @@ fn a_production_instance_is_reached_by_its_keys_and_its_secret_is_not_made_up() 
 }
 
 #[test]
+fn the_block_of_a_second_instance_says_at_which_host_the_app_is_to_be_opened() {
+    let home = Home::new();
+    let _server = home.serve();
+    let made = home.json(&["instances", "create", "--environment", "development", "--json"]).0;
+    let (id, host) = (made["instance_id"].as_str().unwrap(), made["frontend_api"].as_str().unwrap());
+    let block = text(&home.run(&["env", "next", "--instance", id]).stdout);
+    let line = format!("\n# Open the application as http://{host}:<its port>, not as http://localhost.\n");
+    assert!(block.contains(&line), "{block}");
+    let first = text(&home.run(&["env", "next"]).stdout);
+    assert!(!first.contains("# Open the application"), "{first}");
+}
+
+#[test]
 fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
     let home = Home::new();
     let listed = home.run(&["env"]);
@@ -100,6 +113,9 @@ fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
     ] {
         assert!(names.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {names}");
     }
+    assert!(names.lines().any(|line| line.starts_with("react ") && line.contains(" vite ")), "{names}");
+    let refused = text(&home.run(&["env", "cobol"]).stderr);
+    assert!(refused.contains("next, nextjs, react, vite,"), "{refused}");
     if home.has_file() {
         assert_eq!(home.run(&["env", "next"]).status.code(), Some(1));
         assert!(!home.path("data").exists());

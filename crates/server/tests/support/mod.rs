@@ -100,7 +100,8 @@ impl Home {
         let rows = announcement(&mut out, &log);
         let place = |label: &str| rows[label].split_once("://").unwrap().1.to_owned();
         let address = place("api url").parse().unwrap();
-        let port = place("frontend url").rsplit_once(':').unwrap().1.parse().unwrap();
+        // Production instances have hosts of their own, and no port.
+        let port = place("frontend url").rsplit_once(':').map_or(0, |(_, port)| port.parse().unwrap());
         let frontend = SocketAddr::from(([127, 0, 0, 1], port));
         Server { child, rows, address, frontend, log, _out: out }
     }
