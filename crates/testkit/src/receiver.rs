@@ -117,6 +117,8 @@ impl Receiver {
             // Connections end with the receiver.
             let mut connections = JoinSet::new();
             while let Ok((stream, _)) = listener.accept().await {
+                // Or the sender waits for what follows an answer in two parts.
+                let _ = stream.set_nodelay(true);
                 let own = own.clone();
                 connections.spawn(async move { own.serve(stream).await });
                 while connections.try_join_next().is_some() {}

@@ -173,6 +173,12 @@ async fn what_backends_may_send_can_be_read_in_every_version_and_is_delivered() 
     }
     assert!(accepted > 200, "{accepted}");
     read_everything(&t, &people).await;
+    // Those that were made on the way lead nowhere, and would be waited for.
+    for endpoint in t.get("/v1/webhooks/endpoints").await.ok()["data"].as_array().unwrap() {
+        if endpoint["url"] != receiver.url() {
+            t.delete(&format!("/v1/webhooks/endpoints/{}", endpoint["id"].as_str().unwrap())).await.ok();
+        }
+    }
     t.courier(Options::default()).run_once().await.unwrap();
     let arrivals = receiver.arrivals();
     assert!(arrivals.len() > 100, "{}", arrivals.len());
