@@ -10,16 +10,21 @@ use latchkey_kernel::page::{is_wanted, notice};
 #[derive(Clone, Copy)]
 pub(crate) struct Face {
     about: &'static str,
+    /// What programs are told that ask for an unknown path.
+    pub(crate) no_path: &'static str,
     pages: &'static [(&'static str, &'static str)],
 }
 
 pub(crate) const BACKEND: Face = Face {
     about: "This is the Backend API. Backends call it with a secret key.",
+    no_path: "The Backend API has no such path; /reference lists those it has. Sign-in pages and what SDKs call from \
+              browsers are at the Frontend API.",
     pages: &[("/reference", "API reference"), ("/dev/inbox", "Inbox: the messages of development instances")],
 };
 
 pub(crate) const FRONTEND: Face = Face {
     about: "This is the Frontend API. The SDK in the pages of an application calls it.",
+    no_path: "The Frontend API has no such path. Requests with a secret key go to the Backend API, at its own address.",
     pages: &[("/sign-in", "Sign in"), ("/sign-up", "Sign up")],
 };
 

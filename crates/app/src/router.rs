@@ -171,10 +171,11 @@ fn registry(upper: &[Group]) -> Registry {
 /// What stands around the operations of either face, and the answers where none of them is meant.
 fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Router<AppState> {
     let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
-    let refusing = |otherwise: Code| {
+    let refusing = |otherwise: fn(Face) -> Error| {
+        let otherwise = move || otherwise(face);
         let unbuilt = unbuilt.clone();
         move |method: Method, uri: Uri, headers: HeaderMap| {
-            let refusal = || Err(unbuilt::answer(&unbuilt, &method, &uri, otherwise));
+            let refusal = || Err(unbuilt::answer(&unbuilt, &method, &uri).unwrap_or_else(&otherwise));
             let answer = face.page(&method, &uri, &headers).unwrap_or_else(refusal);
             std::future::ready(answer.map_err(Failure))
         }
@@ -185,8 +186,8 @@ fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Ro
         .route("/images/default/{owner_id}", get(pictures::drawn))
         .route("/images/{instance_id}/{image_id}", get(pictures::uploaded))
         .route("/healthz", get(|| async { "ok" }))
-        .method_not_allowed_fallback(refusing(Code::MethodNotAllowed))
-        .fallback(refusing(Code::RouteNotFound))
+        .method_not_allowed_fallback(refusing(|_| Error::new(Code::MethodNotAllowed)))
+        .fallback(refusing(|face| Error::new(Code::RouteNotFound).saying(face.no_path)))
 }
 
 /// The memory for the bodies of one face.
