@@ -3,7 +3,7 @@
 
 use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::Response;
-use latchkey_base::Result;
+use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::page::{is_wanted, notice};
 
 /// What a listener is for, and the pages it has.
@@ -11,7 +11,7 @@ use latchkey_kernel::page::{is_wanted, notice};
 pub(crate) struct Face {
     about: &'static str,
     /// What programs are told that ask for an unknown path.
-    pub(crate) no_path: &'static str,
+    no_path: &'static str,
     pages: &'static [(&'static str, &'static str)],
 }
 
@@ -29,17 +29,17 @@ pub(crate) const FRONTEND: Face = Face {
 };
 
 impl Face {
-    /// The page, for a browser that goes to an address outside of the API.
-    pub(crate) fn page(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Option<Result<Response>> {
+    /// The answer at an unknown address: a page, for a browser that goes to one outside of the API, or else an error.
+    pub(crate) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response> {
         let is_visit = (method == Method::GET || method == Method::HEAD) && is_wanted(headers);
         if !is_visit || uri.path().starts_with("/v1/") {
-            return None;
+            return Err(Error::new(Code::RouteNotFound).saying(self.no_path));
         }
         let (status, title) = match uri.path() {
             "/" => (StatusCode::OK, "Latchkey is running"),
             _ => (StatusCode::NOT_FOUND, "There is no page at this address"),
         };
-        Some(notice(status, title, &self.content()))
+        notice(status, title, &self.content())
     }
 
     fn content(&self) -> String {

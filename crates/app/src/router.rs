@@ -129,8 +129,8 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
         true => backend.layer(from_fn_with_state(state.clone(), gate::count_addresses)),
         false => backend,
     };
-    let edge =
-        Arc::new(Edge::new(operations, TIMEOUT, rng.clone(), AnswerBudget::new(BACKEND_ANSWERS_BYTES)));
+    let answers = AnswerBudget::new(BACKEND_ANSWERS_BYTES);
+    let edge = Arc::new(Edge::new(operations, TIMEOUT, rng.clone(), answers.clone()));
     let watched = Router::new()
         .route("/metrics", get(metrics))
         .layer(Extension(counts.clone()))
@@ -143,16 +143,15 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
     // One each, so that browsers cannot keep backends out.
     let (bodies, frontend_bodies) = (body_budget(), body_budget());
     let backend = edged(backend, edge, bodies.clone(), state.clone());
-    let alone =
-        Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), AnswerBudget::new(FRONTEND_ANSWERS_BYTES)));
+    let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), answers));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
     let metrics = edged(watched, alone, bodies, state.clone());
     let pages =
         groups(upper).fold(flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
     let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND), no_page::FRONTEND);
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
-    let edge =
-        Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, AnswerBudget::new(FRONTEND_ANSWERS_BYTES)));
+    let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
+    let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers));
     let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }
@@ -171,12 +170,14 @@ fn registry(upper: &[Group]) -> Registry {
 /// What stands around the operations of either face, and the answers where none of them is meant.
 fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Router<AppState> {
     let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
-    let refusing = |otherwise: fn(Face) -> Error| {
-        let otherwise = move || otherwise(face);
+    let refusing = |is_unknown: bool| {
         let unbuilt = unbuilt.clone();
         move |method: Method, uri: Uri, headers: HeaderMap| {
-            let refusal = || Err(unbuilt::answer(&unbuilt, &method, &uri).unwrap_or_else(&otherwise));
-            let answer = face.page(&method, &uri, &headers).unwrap_or_else(refusal);
+            let answer = match unbuilt::answer(&unbuilt, &method, &uri) {
+                Some(error) => Err(error),
+                None if is_unknown => face.answer(&method, &uri, &headers),
+                None => Err(Error::new(Code::MethodNotAllowed)),
+            };
             std::future::ready(answer.map_err(Failure))
         }
     };
@@ -186,8 +187,8 @@ fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Ro
         .route("/images/default/{owner_id}", get(pictures::drawn))
         .route("/images/{instance_id}/{image_id}", get(pictures::uploaded))
         .route("/healthz", get(|| async { "ok" }))
-        .method_not_allowed_fallback(refusing(|_| Error::new(Code::MethodNotAllowed)))
-        .fallback(refusing(|face| Error::new(Code::RouteNotFound).saying(face.no_path)))
+        .method_not_allowed_fallback(refusing(false))
+        .fallback(refusing(true))
 }
 
 /// The memory for the bodies of one face.

@@ -104,8 +104,8 @@ impl Edge {
         let network = request.extensions().get().copied().unwrap_or(Network::UNKNOWN);
         let caused = Caused::default();
         request.extensions_mut().insert(caused.clone());
-        let is_quiet = [Method::GET, Method::HEAD].contains(request.method())
-            || index.is_some_and(|index| self.operations[index].quiet);
+        let is_read = [Method::GET, Method::HEAD].contains(request.method());
+        let is_quiet = is_read || index.is_some_and(|index| self.operations[index].quiet);
         let unknown =
             index.is_none().then(|| format!("{} {}", request.method(), beginning(request.uri().path())));
         // Until the end of this, because whoever handles the request keeps its body as long.
@@ -128,17 +128,13 @@ impl Edge {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
         let network = response.extensions_mut().remove().unwrap_or(network);
-        response = self.answers.hold(response, network).unwrap_or_else(failed);
         let trace_id = self.trace_id();
-        if let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() {
-            log_failure(&error, name, &trace_id);
-            let status = index.map_or(error.status(), |index| self.operations[index].status(error.status()));
-            let is_bad_request = index.is_some_and(|index| self.operations[index].bad_requests);
-            response = match is_bad_request && error.status() == 422 {
-                true => reply::error(&reply::bad_request(&error), status, &trace_id, response),
-                false => reply::error(&error, status, &trace_id, response),
-            };
-        }
+        response = self.with_error(response, index, &trace_id);
+        response = match is_read {
+            true => self.with_error(self.answers.hold(response, network), index, &trace_id),
+            // What is done is not told as refused.
+            false => self.answers.hold_anyway(response, network),
+        };
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);
         }
@@ -156,6 +152,18 @@ impl Edge {
             }
         }
         response
+    }
+
+    /// The answer with its body, if it stands for an error.
+    fn with_error(&self, mut response: Response, index: Option<usize>, trace_id: &str) -> Response {
+        let Some(Unwritten(error)) = response.extensions_mut().remove::<Unwritten>() else { return response };
+        let operation = index.map(|index| &self.operations[index]);
+        log_failure(&error, operation.map_or("other", |operation| operation.id), trace_id);
+        let status = operation.map_or(error.status(), |operation| operation.status(error.status()));
+        match operation.is_some_and(|operation| operation.bad_requests) && error.status() == 422 {
+            true => reply::error(&reply::bad_request(&error), status, trace_id, response),
+            false => reply::error(&error, status, trace_id, response),
+        }
     }
 
     fn trace_id(&self) -> String {

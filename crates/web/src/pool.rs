@@ -28,7 +28,7 @@ impl Pool {
     }
 
     /// A network may have half of what it leaves free beside the reserve, a tenant as much as it leaves free. One alone
-    /// gets a third or a half; of many each gets the less, and after some dozens nearly nothing is left beside the
+    /// gets a third of what is beside the reserve, one tenant a half; of many each gets the less, and after some dozens nearly nothing is left beside the
     /// reserve. That is for networks that have little.
     pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
         let Some(left) = self.free.checked_sub(bytes) else { return false };
@@ -56,6 +56,16 @@ impl Pool {
             }
         }
         Ok(())
+    }
+
+    /// Takes as much of this as there is, whoever wants it; says how much that was.
+    pub(crate) fn take_what_is_free(&mut self, network: Network, bytes: usize) -> usize {
+        let bytes = bytes.min(self.free);
+        if bytes > 0 {
+            self.free -= bytes;
+            *self.networks.entry(network).or_default() += bytes;
+        }
+        bytes
     }
 
     pub(crate) fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {

@@ -1,14 +1,17 @@
 //! Memory for answers that are not sent yet: bounded in sum, and shared out by networks.
 //!
 //! A client that does not read makes the server keep the answer. Small ones need no pool, because the server bounds the
-//! number of requests at once. A larger one is counted until its last byte has left, or the connection has ended; for one
-//! too many the client gets an error instead.
+//! number of requests at once. A larger one is counted until its last byte has left, or the connection has ended. Where
+//! there is no more room, a read is refused. A write is done already, so its answer goes out all the same; such answers
+//! are bounded by the size of what was written.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, ready};
 
 use axum::body::Body;
+use axum::http::HeaderValue;
+use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::response::Response;
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
@@ -16,12 +19,15 @@ use latchkey_base::{Code, Error};
 
 use crate::network::Network;
 use crate::pool::{NoRoom, Pool, lock};
+use crate::reply::Unwritten;
 
 /// The largest answer that is not counted. A listener has at most 5,000 connections and 5,000 requests over HTTP/2, so
 /// these are at most 160 MB.
 const SMALL_ANSWER: usize = 16 * 1024;
-/// What a network may have of the half that is kept for those who have little: one of the largest pictures.
-const LITTLE: usize = 4 * 1024 * 1024;
+/// What an answer counts that is written while it is sent: the pieces of it that wait.
+const STREAMED: usize = 192 * 1024;
+/// What a network may have of the part that is kept for those who have little: one of the largest pictures.
+const LITTLE: usize = 5 * 1024 * 1024;
 
 /// The memory for the answers of one listener.
 pub struct AnswerBudget(Mutex<Pool>);
@@ -46,27 +52,52 @@ struct Piece {
 }
 
 impl AnswerBudget {
-    /// So many bytes, half of them for networks that have little.
+    /// So many bytes, a quarter of them for networks that have little.
     pub fn new(bytes: usize) -> Arc<AnswerBudget> {
-        Arc::new(AnswerBudget(Mutex::new(Pool::new(bytes, bytes / 2, LITTLE))))
+        Arc::new(AnswerBudget(Mutex::new(Pool::new(bytes, bytes / 4, LITTLE))))
     }
 
-    /// The answer with its memory counted; or an error, if there is none left for this network.
-    pub(crate) fn hold(self: &Arc<Self>, answer: Response, network: Network) -> Result<Response, Error> {
-        let bytes = answer.body().size_hint().lower().try_into().unwrap_or(usize::MAX);
-        if bytes <= SMALL_ANSWER {
-            return Ok(answer);
+    /// The answer with its memory counted; or an error in its place, if there is no room for this network.
+    pub(crate) fn hold(self: &Arc<Self>, answer: Response, network: Network) -> Response {
+        let bytes = size(&answer);
+        match lock(&self.0).take(network, None, bytes) {
+            Ok(()) => self.counted(answer, network, bytes),
+            Err(NoRoom) => refused(answer),
         }
-        lock(&self.0).take(network, None, bytes).map_err(|NoRoom| refusal())?;
+    }
+
+    /// The answer with its memory counted as far as there is room.
+    pub(crate) fn hold_anyway(self: &Arc<Self>, answer: Response, network: Network) -> Response {
+        let bytes = lock(&self.0).take_what_is_free(network, size(&answer));
+        self.counted(answer, network, bytes)
+    }
+
+    fn counted(self: &Arc<Self>, answer: Response, network: Network, bytes: usize) -> Response {
+        if bytes == 0 {
+            return answer;
+        }
         let share = Arc::new(Share { budget: self.clone(), network, bytes });
-        Ok(answer.map(|body| Body::new(Counted { body, share })))
+        answer.map(|body| Body::new(Counted { body, share }))
     }
 }
 
-fn refusal() -> Error {
-    Error::new(Code::ServiceUnavailable)
+/// What an answer counts.
+fn size(answer: &Response) -> usize {
+    let exact = answer.body().size_hint().exact();
+    let bytes = exact.map_or(STREAMED, |bytes| bytes.try_into().unwrap_or(usize::MAX));
+    if bytes <= SMALL_ANSWER { 0 } else { bytes }
+}
+
+/// An error in the place of the answer, without what caches go by. Other headers stay: cookies, for instance.
+fn refused(mut answer: Response) -> Response {
+    let error = Error::new(Code::ServiceUnavailable)
         .saying("Too many answers wait to be read. Read those that were asked for, or ask again in a moment.")
-        .retry_after(1)
+        .retry_after(1);
+    answer.headers_mut().remove(ETAG);
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    answer.extensions_mut().insert(Unwritten(Arc::new(error)));
+    *answer.body_mut() = Body::empty();
+    answer
 }
 
 impl Drop for Share {
@@ -121,33 +152,58 @@ mod tests {
 
     /// As many answers as a network gets.
     fn unread(budget: &Arc<AnswerBudget>, number: u32, bytes: usize) -> Vec<Response> {
-        std::iter::from_fn(|| budget.hold(answer(bytes), network(number)).ok()).take(1000).collect()
+        let held = std::iter::repeat_with(|| budget.hold(answer(bytes), network(number)));
+        held.take(1000).take_while(|answer| error(answer).is_none()).collect()
+    }
+
+    fn error(answer: &Response) -> Option<u16> {
+        answer.extensions().get::<Unwritten>().map(|Unwritten(error)| error.status())
     }
 
     #[test]
-    fn a_network_that_does_not_read_gets_a_part_and_others_go_on() {
+    fn a_network_that_does_not_read_gets_a_quarter_and_others_go_on() {
         let budget = AnswerBudget::new(120 * MB);
-        let greedy: Vec<_> = (1..40).map(|number| unread(&budget, number, 3 * MB)).collect();
-        assert_eq!(greedy[0].len(), 6);
-        let patient = budget.hold(answer(3 * MB), network(100));
-        assert!(patient.is_err() || lock(&budget.0).free < 60 * MB);
-        assert_eq!(unread(&budget, 1, SMALL_ANSWER).len(), 1000);
-        drop((greedy, patient));
+        let greedy = unread(&budget, 1, 3 * MB);
+        assert_eq!(greedy.len(), 10);
+        let others: Vec<_> = (2..12).map(|number| budget.hold(answer(3 * MB), network(number))).collect();
+        assert!(others.iter().all(|answer| error(answer).is_none()));
+        drop((greedy, others));
         assert_eq!(lock(&budget.0).free, 120 * MB);
     }
 
     #[test]
-    fn those_who_have_little_are_served_while_one_reads_nothing() {
+    fn where_nothing_is_left_reads_are_refused_and_small_answers_and_writes_are_not() {
         let budget = AnswerBudget::new(120 * MB);
-        let _greedy = unread(&budget, 1, 3 * MB);
-        let others: Vec<_> = (2..22).map(|number| budget.hold(answer(3 * MB), network(number))).collect();
-        assert!(others.iter().all(Result::is_ok));
+        let all: Vec<_> = (1..60).map(|number| unread(&budget, number, 3 * MB)).collect();
+        assert!(lock(&budget.0).free < 3 * MB);
+        let mut cached = answer(3 * MB);
+        cached.headers_mut().insert(ETAG, HeaderValue::from_static("\"1\""));
+        cached.headers_mut().insert("set-cookie", HeaderValue::from_static("a=b"));
+        let refused = budget.hold(cached, network(100));
+        assert_eq!((error(&refused), &refused.headers()["set-cookie"]), (Some(503), &"a=b".parse().unwrap()));
+        assert_eq!(refused.headers()[CACHE_CONTROL], "no-store");
+        assert!(!refused.headers().contains_key(ETAG));
+        assert_eq!(unread(&budget, 1, SMALL_ANSWER).len(), 1000);
+        let written = budget.hold_anyway(answer(3 * MB), network(100));
+        assert_eq!(http_body::Body::size_hint(written.body()).exact(), Some(3 * MB as u64));
+        drop((all, written));
+        assert_eq!(lock(&budget.0).free, 120 * MB);
+    }
+
+    #[test]
+    fn an_answer_that_is_written_while_it_is_sent_counts_what_waits_of_it() {
+        let budget = AnswerBudget::new(120 * MB);
+        let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"a"))]);
+        let held = budget.hold(Response::new(Body::from_stream(pieces)), network(1));
+        assert_eq!(lock(&budget.0).free, 120 * MB - STREAMED);
+        drop(held);
+        assert_eq!(lock(&budget.0).free, 120 * MB);
     }
 
     #[tokio::test]
     async fn an_answer_counts_until_its_last_byte_is_gone() {
         let budget = AnswerBudget::new(60 * MB);
-        let body = budget.hold(answer(MB), network(1)).unwrap().into_body();
+        let body = budget.hold(answer(MB), network(1)).into_body();
         assert_eq!(http_body::Body::size_hint(&body).exact(), Some(MB as u64));
         let bytes = body.collect().await.unwrap().to_bytes();
         assert_eq!((bytes.len(), bytes[0]), (MB, 7));

@@ -26,18 +26,20 @@ const launching = () => ({
 const appearance = { viewport: { width: 1100, height: 900 }, locale: 'en-US' };
 
 let started;
-/** Ends the Chromium that all tests share; the next visit starts another. */
-async function endBrowser() {
-  const browser = started;
-  started = undefined;
-  await (await browser)?.close();
-}
-after(endBrowser);
+after(async () => (await started)?.close());
 
 /** A window of the Chromium that all tests share. It takes no cookies of other sites than the page's. */
 async function newContext() {
   started ??= chromium.launch(launching());
   return (await started).newContext(appearance);
+}
+
+/** The same in a Chromium of its own. */
+async function newContextAlone() {
+  const browser = await chromium.launch(launching());
+  const context = await browser.newContext(appearance);
+  context.on('close', () => browser.close().catch(() => {}));
+  return context;
 }
 
 /** A Chromium of its own, which takes cookies of all sites: the default of Chrome, but not of Debian's Chromium. */
@@ -55,9 +57,9 @@ async function newBrowser() {
 
 /** One person's browser: profile, first tab, and what went wrong in it. */
 export class Visit {
-  static async start({ takesAllCookies = false } = {}) {
+  static async start({ takesAllCookies = false, isAlone = false } = {}) {
     mkdirSync(output, { recursive: true });
-    const context = await (takesAllCookies ? newBrowser() : newContext());
+    const context = await (takesAllCookies ? newBrowser() : isAlone ? newContextAlone() : newContext());
     context.setDefaultTimeout(PATIENCE_MS);
     const visit = new Visit();
     visit.context = context;
@@ -116,11 +118,11 @@ async function within(ms, something, what) {
 }
 
 /** Does a test in a browser profile of its own. What the page looked like at its end is kept, also when it fails. */
-async function attempt(name, body, t, { timeout, takesAllCookies }) {
-  const visit = await Visit.start({ takesAllCookies });
+async function attempt(name, body, t, { timeout, ...options }) {
+  const visit = await within(PATIENCE_MS, Visit.start(options), 'starting the browser');
   try {
     await within(timeout, body(visit, t), 'the test');
-    await visit.picture(name);
+    await within(PATIENCE_MS, visit.picture(name), 'the picture');
   } catch (error) {
     t.diagnostic([`at ${visit.page.url()}`, ...visit.log].join('\n'));
     await within(PATIENCE_MS, visit.picture(`failed ${name}`), 'the picture').catch(() => {});
@@ -128,14 +130,14 @@ async function attempt(name, body, t, { timeout, takesAllCookies }) {
     t.diagnostic(scripts.join('\n'));
     throw error;
   } finally {
-    await within(PATIENCE_MS, visit.close(), 'closing the browser');
+    await within(PATIENCE_MS, visit.close(), 'closing the browser').catch((error) => t.diagnostic(error.message));
   }
 }
 
 /**
- * A test with a browser. One that fails or hangs is done once more from its start in another Chromium, as on a busy
- * machine a page may move under the pointer. What breaks, breaks twice; what failed once is told in the output, to be
- * looked into.
+ * A test with a browser. One that fails or hangs is done once more from its start in a Chromium of its own, as on a
+ * busy machine a page may move under the pointer. What breaks, breaks twice; what failed once is told in the output, to
+ * be looked into.
  */
 export function browserTest(name, body, { timeout = 180_000, ...options } = {}) {
   // Each attempt has its time, and as much again to start and end its browser and to tell what went wrong.
@@ -144,8 +146,7 @@ export function browserTest(name, body, { timeout = 180_000, ...options } = {}) 
       await attempt(name, body, t, { timeout, ...options });
     } catch (error) {
       t.diagnostic(`failed at first, and is done once more: ${error.stack}`);
-      await endBrowser();
-      await attempt(name, body, t, { timeout, ...options });
+      await attempt(name, body, t, { timeout, isAlone: true, ...options });
     }
   });
 }

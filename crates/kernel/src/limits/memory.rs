@@ -7,7 +7,7 @@ pub const SMALL_BODIES_BYTES: usize = 32 * 1024 * 1024;
 /// address gets a third of it (four pictures), one tenant half, and each the less the more there are.
 pub const LARGE_BODIES_BYTES: usize = 128 * 1024 * 1024;
 /// Memory for answers of more than 16 KB until they are sent, of all requests to the Backend API together. One address
-/// gets a sixth of it; half is for those that have 4 MB at most.
+/// gets a quarter of it; another quarter is for those that have 5 MB at most.
 pub const BACKEND_ANSWERS_BYTES: usize = 512 * 1024 * 1024;
-/// The same for the Frontend API: nearly a hundred of the largest pictures.
+/// The same for the Frontend API: some sixty of the largest pictures.
 pub const FRONTEND_ANSWERS_BYTES: usize = 256 * 1024 * 1024;

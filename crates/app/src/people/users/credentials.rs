@@ -154,7 +154,7 @@ fn stored(digest: &Secret, hasher: &str) -> Result<StoredPassword, Problem> {
 fn bcrypt_rounds(stored: &str) -> u64 {
     let cost =
         stored.strip_prefix("$2").and_then(|rest| rest.split('$').nth(1)).and_then(|cost| cost.parse().ok());
-    cost.map_or(0, |cost: u32| 1u64.checked_shl(cost).unwrap_or(u64::MAX / 1024))
+    cost.map_or(0, |cost: u32| 1u64.checked_shl(cost).unwrap_or(u64::MAX))
 }
 
 fn backup_code_problem(codes: &[Secret]) -> Option<Problem> {
@@ -164,7 +164,7 @@ fn backup_code_problem(codes: &[Secret]) -> Option<Problem> {
                 .saying(format!("At most {BACKUP_CODES} backup codes.")),
         );
     }
-    let work: u64 = codes.iter().map(|code| bcrypt_rounds(code.expose())).sum();
+    let work: u64 = codes.iter().map(|code| bcrypt_rounds(code.expose())).fold(0, u64::saturating_add);
     if work > BACKUP_CODE_ROUNDS {
         return Some(
             Problem::of(Code::FormParamFormatInvalid, "backup_codes")
