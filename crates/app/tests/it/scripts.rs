@@ -287,3 +287,16 @@ fn missing_packages_are_named() {
     );
     assert_eq!(ScriptSource::Directory("/nowhere".into()).missing(), ["@clerk/clerk-js@6", "@clerk/ui@1"]);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_piece_of_a_file_is_never_lost() {
+    let folder = packages();
+    // Three pieces, the last of which is read quickly.
+    let file = folder.path().join("modules/@clerk/clerk-js/dist/a.js");
+    std::fs::write(file, vec![b' '; 131_072 + 1]).unwrap();
+    let site = site_of(&folder);
+    for _ in 0..5000 {
+        let (_, bytes) = get(&site, "/npm/@clerk/clerk-js@6/dist/a.js").await;
+        assert_eq!(bytes.len(), 131_072 + 1);
+    }
+}

@@ -15,7 +15,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::get;
 use bytes::Bytes;
-use http_body_util::channel::{Channel, Sender};
+use futures_util::stream::{Stream, try_unfold};
 use latchkey_base::{Code, Error, Result};
 use latchkey_web::query::decode;
 use latchkey_web::reply::Failure;
@@ -25,7 +25,6 @@ use super::rules::{self, PackageFile};
 
 /// What is held of a file on its way to a browser that may be slow.
 const PIECE_BYTES: usize = 64 * 1024;
-const PIECES: usize = 2;
 /// Missing versions that the log tells of.
 const MISSING_LOGGED: usize = 100;
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
@@ -88,9 +87,7 @@ fn file(found: OpenFile, requested: &PackageFile, is_known: bool) -> Result<Resp
     }
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(requested.content_type));
     response.headers_mut().insert(CONTENT_LENGTH, length.into());
-    let (sender, body) = Channel::new(PIECES);
-    tokio::spawn(send(file, length, sender));
-    *response.body_mut() = Body::new(body);
+    *response.body_mut() = Body::from_stream(pieces(file, length));
     Ok(response)
 }
 
@@ -114,30 +111,22 @@ fn shared(caching: &'static str) -> Response {
     response
 }
 
-/// Reads `length` bytes piece by piece, no faster than they are taken. A file that became shorter, or
-/// fails, breaks the connection: the browser must not take a part for the whole.
-async fn send(mut file: File, length: u64, mut sender: Sender<Bytes, io::Error>) {
-    let mut left = length;
-    while left > 0 {
+/// The first `length` bytes of a file, read piece by piece when they are taken. A file that became shorter, or fails,
+/// breaks the connection: the browser must not take a part for the whole.
+fn pieces(file: File, length: u64) -> impl Stream<Item = io::Result<Bytes>> {
+    try_unfold((file, length), |(mut file, left)| async move {
+        if left == 0 {
+            return Ok(None);
+        }
         let read = move || {
             let mut piece = Vec::with_capacity(PIECE_BYTES);
-            let outcome = file.by_ref().take(left.min(PIECE_BYTES as u64)).read_to_end(&mut piece);
-            (file, outcome.map(|_| piece))
+            file.by_ref().take(left.min(PIECE_BYTES as u64)).read_to_end(&mut piece)?;
+            Ok::<_, io::Error>((file, piece))
         };
-        let (same_file, outcome) = match tokio::task::spawn_blocking(read).await {
-            Ok(read) => read,
-            Err(error) => return sender.abort(io::Error::other(error)),
-        };
-        file = same_file;
-        match outcome {
-            Ok(piece) if piece.is_empty() => return sender.abort(io::ErrorKind::UnexpectedEof.into()),
-            Ok(piece) => {
-                left -= piece.len() as u64;
-                if sender.send_data(piece.into()).await.is_err() {
-                    return;
-                }
-            }
-            Err(error) => return sender.abort(error),
+        let (file, piece) = tokio::task::spawn_blocking(read).await.map_err(io::Error::other)??;
+        match piece.len() as u64 {
+            0 => Err(io::ErrorKind::UnexpectedEof.into()),
+            length => Ok(Some((Bytes::from(piece), (file, left - length)))),
         }
-    }
+    })
 }
