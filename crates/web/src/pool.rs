@@ -28,8 +28,8 @@ impl Pool {
     }
 
     /// A network may have half of what it leaves free beside the reserve, a tenant as much as it leaves free. One alone
-    /// gets a third of what is beside the reserve, one tenant a half; of many each gets the less, and after some dozens nearly nothing is left beside the
-    /// reserve. That is for networks that have little.
+    /// gets a third of what is beside the reserve, one tenant a half; of many each gets the less, and after some dozens
+    /// nearly nothing is left beside the reserve. That is for networks that have little.
     pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
         let Some(left) = self.free.checked_sub(bytes) else { return false };
         let of_network = self.networks.get(&network).copied().unwrap_or_default() + bytes;

@@ -60,7 +60,9 @@ impl AnswerBudget {
     /// The answer with its memory counted; or an error in its place, if there is no room for this network.
     pub(crate) fn hold(self: &Arc<Self>, answer: Response, network: Network) -> Response {
         let bytes = size(&answer);
-        match lock(&self.0).take(network, None, bytes) {
+        // Bound to a name, so that the lock is free again before the answer is dropped.
+        let taken = lock(&self.0).take(network, None, bytes);
+        match taken {
             Ok(()) => self.counted(answer, network, bytes),
             Err(NoRoom) => refused(answer),
         }
