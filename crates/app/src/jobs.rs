@@ -7,14 +7,12 @@ use std::time::Duration;
 
 use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
+use latchkey_events::courier::{self, Courier};
 use latchkey_kernel::group::Group;
 use latchkey_kernel::jobs::JobParts;
+use latchkey_messaging::post::{self, Post};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval};
-
-use crate::events::courier::{self, Courier};
-use crate::messaging::post::{self, Post};
-use crate::{organizations, presence};
 
 /// How often old things are looked for. They are kept for weeks; an hour more does not matter.
 const EVERY: Duration = Duration::from_secs(3600);
@@ -59,8 +57,8 @@ impl Jobs {
     }
 }
 
-/// Starts all jobs, those of the groups above with them. They end with the runtime, or when they are stopped.
-pub fn start(parts: &JobParts, counts: &JobCounts, upper: &[Group]) -> Result<Jobs> {
+/// Starts all jobs, those of the groups with them. They end with the runtime, or when they are stopped.
+pub fn start(parts: &JobParts, counts: &JobCounts, groups: &[Group]) -> Result<Jobs> {
     let post = Post::new(parts, counts.messages.clone(), None)?;
     let (db, clock) = (parts.db.clone(), parts.clock.clone());
     let cleaning = tokio::spawn(async move {
@@ -75,8 +73,7 @@ pub fn start(parts: &JobParts, counts: &JobCounts, upper: &[Group]) -> Result<Jo
     });
     let courier = Courier::new(parts, counts.deliveries.clone());
     let sending = courier::spawn(courier.clone());
-    let groups = [&organizations::GROUP, &presence::GROUP].into_iter().chain(upper);
-    let of_groups = groups.flat_map(|group| (group.jobs)(parts)).map(tokio::spawn);
+    let of_groups = groups.iter().flat_map(|group| (group.jobs)(parts)).map(tokio::spawn);
     let others = [cleaning, post::spawn(post)].into_iter().chain(of_groups).collect();
     Ok(Jobs { courier, sending, others })
 }

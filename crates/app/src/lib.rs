@@ -1,18 +1,9 @@
-//! The product: groups of resources in layers, and the router that serves them.
-//!
-//! Each group uses those listed before it, never those after it; `tests/it/layers.rs` keeps that.
+//! The server put together from its groups: routers, jobs, and what is served where no group is meant.
 
-pub mod door;
-pub mod events;
-pub mod flows;
 pub mod jobs;
-pub mod messaging;
 mod no_page;
-pub mod organizations;
-pub mod people;
-pub mod presence;
 mod reference;
 mod router;
 pub mod unbuilt;
 
-pub use router::{Routers, document, frontend_document, frontend_operations, operations, routers};
+pub use router::{GROUPS, Routers, document, frontend_document, frontend_operations, operations, routers};

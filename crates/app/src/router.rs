@@ -14,6 +14,8 @@ use axum::routing::get;
 use axum::{Extension, Router};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error};
+use latchkey_door::gate;
+use latchkey_flows::pictures;
 use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::auth::bearer;
 use latchkey_kernel::cx::{FromScripts, Trust, client_network};
@@ -23,6 +25,7 @@ use latchkey_kernel::limits::{
 };
 use latchkey_kernel::registry::Registry;
 use latchkey_kernel::{App, AppParts, AppState, Product};
+use latchkey_messaging::inbox;
 use latchkey_web::api::{Api, Operation};
 use latchkey_web::bodies::BodyBudget;
 use latchkey_web::edge::Edge;
@@ -33,13 +36,10 @@ use latchkey_web::unsent::AnswerBudget;
 use serde_json::Value;
 use tower::ServiceExt;
 
-use crate::door::gate;
-use crate::flows::{self, pictures};
 use crate::jobs::JobCounts;
-use crate::messaging::{self, inbox};
 use crate::no_page::{self, Face};
+use crate::reference;
 use crate::unbuilt::{self, Unbuilt};
-use crate::{events, organizations, people, presence, reference};
 
 /// Longest time for a request, from its head to its answer.
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -88,9 +88,16 @@ const REFERENCE: &[&str] = &[
     "Inbox",
 ];
 
-/// The groups of this crate, lowest first. Crates above add theirs behind them.
-const GROUPS: &[Group] =
-    &[events::GROUP, messaging::GROUP, people::GROUP, organizations::GROUP, presence::GROUP, flows::GROUP];
+/// The groups of the server, lowest first. Whoever adds one adds it here.
+pub const GROUPS: &[Group] = &[
+    latchkey_events::GROUP,
+    latchkey_messaging::GROUP,
+    latchkey_people::GROUP,
+    latchkey_organizations::GROUP,
+    latchkey_presence::GROUP,
+    latchkey_flows::GROUP,
+    latchkey_connections::GROUP,
+];
 
 /// The two faces of the server.
 pub struct Routers {
@@ -104,17 +111,17 @@ pub struct Routers {
     pub app: Arc<App>,
 }
 
-/// The whole server as routers: the groups of this crate, and those above it.
-pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers {
-    let (backend, operations) = backend_api(upper).finish();
-    let (frontend, frontend_operations) = frontend_api(upper).finish();
+/// The whole server as routers.
+pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers {
+    let (backend, operations) = backend_api(groups).finish();
+    let (frontend, frontend_operations) = frontend_api(groups).finish();
     let (operations, frontend_operations) = (Arc::new(operations), Arc::new(frontend_operations));
     let (rng, scripts_dir) = (parts.rng.clone(), parts.scripts_dir.clone());
     let product = Product {
         operations: operations.clone(),
         frontend_operations: frontend_operations.clone(),
-        changes: groups(upper).flat_map(|group| group.changes).copied().collect(),
-        registry: Arc::new(registry(upper)),
+        changes: groups.iter().flat_map(|group| group.changes).copied().collect(),
+        registry: Arc::new(registry(groups)),
         document: OnceLock::new(),
     };
     let state = AppState(Arc::new(App::new(parts, product)));
@@ -123,7 +130,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
         .route("/readyz", get(ready))
         .route("/openapi.json", get(written_document))
         .route("/reference", get(reference::page))
-        .route("/webhooks/portal", get(events::webhooks::page::show));
+        .route("/webhooks/portal", get(latchkey_events::webhooks::page::show));
     let backend = surrounded(backend, unbuilt::read(unbuilt::BACKEND), no_page::BACKEND);
     let backend = match operations.iter().any(|operation| gate::address_rate(operation).is_some()) {
         true => backend.layer(from_fn_with_state(state.clone(), gate::count_addresses)),
@@ -146,8 +153,9 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
     let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), answers));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
     let metrics = edged(watched, alone, bodies, state.clone());
-    let pages =
-        groups(upper).fold(flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
+    let pages = groups
+        .iter()
+        .fold(latchkey_flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
     let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND), no_page::FRONTEND);
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
     let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
@@ -156,14 +164,9 @@ pub fn routers(parts: AppParts, counts: &JobCounts, upper: &[Group]) -> Routers 
     Routers { backend, frontend, metrics, app: state.0 }
 }
 
-/// All groups, lowest first.
-fn groups(upper: &[Group]) -> impl Iterator<Item = &Group> {
-    GROUPS.iter().chain(upper)
-}
-
-fn registry(upper: &[Group]) -> Registry {
+fn registry(groups: &[Group]) -> Registry {
     let mut registry = Registry::default();
-    groups(upper).for_each(|group| (group.register)(&mut registry));
+    groups.iter().for_each(|group| (group.register)(&mut registry));
     registry
 }
 
@@ -252,15 +255,15 @@ fn without_slash(uri: &Uri) -> Option<Uri> {
 }
 
 /// The OpenAPI document of the Backend API, without a running server.
-pub fn document(api_url: &str, upper: &[Group]) -> Value {
-    openapi::document(&operations(upper), &about(api_url))
+pub fn document(api_url: &str, groups: &[Group]) -> Value {
+    openapi::document(&operations(groups), &about(api_url))
 }
 
 /// The OpenAPI document of the Frontend API, without a running server.
-pub fn frontend_document(frontend_url: &str, upper: &[Group]) -> Value {
+pub fn frontend_document(frontend_url: &str, groups: &[Group]) -> Value {
     let about =
         About { title: FRONTEND_TITLE, description: FRONTEND_DESCRIPTION, server: frontend_url, groups: &[] };
-    openapi::document(&frontend_operations(upper), &about)
+    openapi::document(&frontend_operations(groups), &about)
 }
 
 fn about(api_url: &str) -> About<'_> {
@@ -268,24 +271,24 @@ fn about(api_url: &str) -> About<'_> {
 }
 
 /// Every operation of the Backend API.
-pub fn operations(upper: &[Group]) -> Vec<Operation> {
-    backend_api(upper).finish().1
+pub fn operations(groups: &[Group]) -> Vec<Operation> {
+    backend_api(groups).finish().1
 }
 
 /// Every operation of the Frontend API.
-pub fn frontend_operations(upper: &[Group]) -> Vec<Operation> {
-    frontend_api(upper).finish().1
+pub fn frontend_operations(groups: &[Group]) -> Vec<Operation> {
+    frontend_api(groups).finish().1
 }
 
-fn backend_api(upper: &[Group]) -> Api<AppState> {
+fn backend_api(groups: &[Group]) -> Api<AppState> {
     let mut api = Api::new("/v1", DEFAULT_RATES);
-    groups(upper).for_each(|group| (group.backend)(&mut api));
+    groups.iter().for_each(|group| (group.backend)(&mut api));
     api
 }
 
-fn frontend_api(upper: &[Group]) -> Api<AppState> {
+fn frontend_api(groups: &[Group]) -> Api<AppState> {
     let mut api = Api::new("", DEFAULT_RATES);
-    groups(upper).for_each(|group| (group.frontend)(&mut api));
+    groups.iter().for_each(|group| (group.frontend)(&mut api));
     api
 }
 

@@ -5,11 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use latchkey_app::people::users::input::CreateUser;
-use latchkey_app::people::users::model::User;
-use latchkey_app::people::users::view;
-use latchkey_app::people::users::view::ViewContext;
-use latchkey_app::people::users::{rules, store};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock as _, SystemClock};
@@ -19,6 +14,11 @@ use latchkey_kernel::migrations;
 use latchkey_kernel::outbox;
 use latchkey_kernel::outbox::Origin;
 use latchkey_kernel::settings::Settings;
+use latchkey_people::users::input::CreateUser;
+use latchkey_people::users::model::User;
+use latchkey_people::users::view;
+use latchkey_people::users::view::ViewContext;
+use latchkey_people::users::{rules, store};
 use tokio::task::JoinSet;
 
 use crate::Result;

@@ -1,6 +1,6 @@
 //! Ways to sign in that somebody or something else vouches for: accounts at other providers, passkeys, wallets.
 //!
-//! A crate above `latchkey-app`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
+//! A group above `flows`: it plugs into the sign-in machine (`flows/strategies.rs`) and adds operations; nothing
 //! below knows it.
 
 pub mod passkeys;
@@ -10,7 +10,7 @@ pub mod wallets;
 
 use std::sync::Arc;
 
-use latchkey_app::flows::strategies::{Registered, RegisteredWalletProof};
+use latchkey_flows::strategies::{Registered, RegisteredWalletProof};
 use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
 use latchkey_kernel::registry::Registry;

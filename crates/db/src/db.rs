@@ -16,7 +16,7 @@ use crate::error::DbError;
 use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
-use crate::sqlite::{Sqlite, Verdict};
+use crate::sqlite::{self, Sqlite, Verdict};
 use crate::tx::{Body, Numbered, Statement, Tx};
 use crate::{batch, number};
 
@@ -104,6 +104,14 @@ impl Db {
     /// A connection for reads that may take long: searches, large lists. They never hold up others.
     pub async fn read_long(&self) -> Result<Tx, DbError> {
         self.reader(true).await
+    }
+
+    /// How many long reads run at once; more wait.
+    pub fn long_reads(&self) -> usize {
+        match &self.engine {
+            Engine::Sqlite(_) => sqlite::LONG_READS,
+            Engine::Postgres(postgres) => postgres.long_reads,
+        }
     }
 
     async fn reader(&self, long: bool) -> Result<Tx, DbError> {

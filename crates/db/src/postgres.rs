@@ -33,6 +33,7 @@ pub(crate) struct Postgres {
     pool: Pool,
     /// Long reads take half of the connections at most, so that the others always find one.
     long: Arc<Semaphore>,
+    pub(crate) long_reads: usize,
     pub(crate) batches: Batches,
     pub(crate) samples: Arc<Samples>,
 }
@@ -58,8 +59,9 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::failed)?;
-        let long = Arc::new(Semaphore::new((connections / 2).max(1)));
-        Ok(Arc::new(Postgres { pool, long, batches: Batches::new(), samples: Arc::default() }))
+        let long_reads = (connections / 2).max(1);
+        let long = Arc::new(Semaphore::new(long_reads));
+        Ok(Arc::new(Postgres { pool, long, long_reads, batches: Batches::new(), samples: Arc::default() }))
     }
 
     /// A place among the long reads; waits for one.

@@ -28,7 +28,7 @@ const FOLDING: Duration = Duration::from_secs(2);
 /// Idle read connections kept open.
 const KEPT_READERS: usize = 8;
 /// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
-const LONG_READS: usize = 4;
+pub(crate) const LONG_READS: usize = 4;
 /// Transactions that may wait for the writer before callers are held back.
 const QUEUE: usize = 1024;
 /// Transactions that share one commit at most, so that the first does not wait for ever.

@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::auth::SecretKey;
 use crate::jobs::JobParts;
+use crate::reads::Reads;
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::slow::WorkOwner;
@@ -145,6 +146,11 @@ impl Cx {
     /// For whom slow work is done when somebody asks who is not signed in yet: the network.
     pub fn by_network(&self, instance: &InstanceId) -> WorkOwner {
         WorkOwner::network(instance, self.network)
+    }
+
+    /// Reads of lists for whoever has the key of an instance.
+    pub fn backend_reads(&self, instance: &InstanceId) -> Reads<'_> {
+        Reads::new(&self.app, WorkOwner::backend(instance))
     }
 
     /// Runs a write transaction: the only one of the request. Waiting readers and workers are woken if it caused

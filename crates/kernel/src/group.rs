@@ -1,4 +1,4 @@
-//! How a group of resources joins the server, whether it lives in `latchkey-app` or in a crate above it.
+//! How a group of resources, each in a crate of its own, joins the server.
 //!
 //! A group adds operations, and it may register what groups below it look up at run time. Nothing below ever names
 //! a group above: it defines a type of its own to be registered, and finds whatever was.
@@ -14,6 +14,7 @@ use crate::jobs::JobParts;
 use crate::registry::Registry;
 
 /// What a group adds to the server. Everything but the name has a default: nothing.
+#[derive(Clone, Copy)]
 pub struct Group {
     /// Its name, as `docs/ARCHITECTURE.md` lists it.
     pub name: &'static str,

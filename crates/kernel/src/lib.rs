@@ -25,6 +25,7 @@ pub mod origins;
 pub mod outbox;
 pub mod page;
 pub mod pass;
+pub mod reads;
 pub mod recent_tokens;
 pub mod registry;
 pub mod settings;
@@ -134,6 +135,8 @@ pub struct App {
     pub uploads: SlowPool,
     /// Stored pictures being made smaller, for anybody who asks.
     pub resizing: SlowPool,
+    /// Searches and other long reads (`reads`).
+    pub long_reads: SlowPool,
     /// Rings when there are new events.
     pub bell: Bell,
     /// Sends requests to addresses other people chose.
@@ -175,6 +178,7 @@ impl App {
     /// A server of these parts, for this product.
     pub fn new(parts: AppParts, product: Product) -> App {
         App {
+            long_reads: SlowPool::new(limits::long_reads(parts.db.long_reads())),
             db: parts.db,
             clock: parts.clock,
             rng: parts.rng,

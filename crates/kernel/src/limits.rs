@@ -9,11 +9,12 @@ use latchkey_web::query::decode;
 use latchkey_web::throttle::{Counter, Limit, Per, PersonRate, Rate, Throttle};
 
 use crate::environment::Environment;
-use crate::slow::LaneSize;
 
+mod lanes;
 mod memory;
 mod writers;
 
+pub use lanes::{RESIZING_LANE, UPLOADS_LANE, hashing, long_reads};
 pub use memory::{BACKEND_ANSWERS_BYTES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
 
 /// Largest metadata of each kind, as published.
@@ -100,21 +101,6 @@ pub const METRICS_ROWS: i64 = 10_000;
 /// take by default (24 megapixels) fit. Decoding takes up to half a second and, at 4 bytes a pixel, 100 MB; one
 /// is decoded at a time (`UPLOADS_LANE`), so this is also the bound for all of them together.
 pub const IMAGE_PIXELS: u64 = 25_000_000;
-/// Uploads that wait to be decoded. Each is held in memory meanwhile (`IMAGE_BYTES`), so all of them are at most
-/// 240 MB; a third of the places is kept for other tenants.
-pub const UPLOADS_LANE: LaneSize = LaneSize { slots: 1, waiting: 24, per_tenant: 16, per_person: 4 };
-/// Stored pictures that wait to be made smaller. They have at most a megapixel, so this is quick; a person may ask
-/// for a page full of them (`RESIZED_IMAGES`). Some hundred are made in a second, so nobody waits longer than a few.
-pub const RESIZING_LANE: LaneSize = LaneSize { slots: 1, waiting: 300, per_tenant: 200, per_person: 50 };
-
-/// Passwords that wait to be hashed where `slots` are hashed at once, 30 to 100 ms each: nobody waits longer than some
-/// seconds. A third of the places is kept for other tenants. Somebody who is not signed in is counted by network;
-/// the rates of an address (`SIGN_IN_ATTEMPTS`) let far fewer through, so no office meets the bound of a quarter of the
-/// tenant's places. A backend has half of them (`LaneSize::per_backend`).
-pub const fn hashing(slots: usize) -> LaneSize {
-    LaneSize { slots, waiting: 96 * slots, per_tenant: 64 * slots, per_person: 16 * slots }
-}
-
 /// Callers who wait for events at once; each looks twice a second. A tenant has at most as many as are left for all
 /// others (`waiter.rs`): 500 when it is alone.
 pub const FEED_WAITERS: usize = 1000;
@@ -591,18 +577,4 @@ fn too_many(limit: Limit, wait_seconds: i64) -> Error {
             window_ms / 1000
         ))
         .retry_after(wait_seconds)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_person_has_at_most_a_quarter_of_a_tenants_places_and_a_backend_half() {
-        for lane in [UPLOADS_LANE, RESIZING_LANE, hashing(1), hashing(4)] {
-            assert!(lane.per_person * 4 <= lane.per_tenant, "{lane:?}");
-            assert!(lane.per_backend() * 2 <= lane.per_tenant, "{lane:?}");
-            assert!(lane.per_tenant * 3 <= lane.waiting * 2, "{lane:?}");
-        }
-    }
 }

@@ -130,11 +130,30 @@ impl SlowPool {
         answer.await.map_err(|_| busy())?.map_err(Error::internal)
     }
 
+    /// A place in the lane when it is its turn, for work that is not done by its threads. It is free again when it is
+    /// dropped.
+    pub async fn place(&self, owner: &WorkOwner) -> Result<LanePlace> {
+        let (begun, begins) = oneshot::channel();
+        let job = move || -> Delivery {
+            let (place, end) = std::sync::mpsc::channel();
+            if begun.send(LanePlace(place)).is_ok() {
+                // Nothing is ever sent: it ends when the place is dropped.
+                let _ = end.recv();
+            }
+            Box::new(|| ())
+        };
+        self.lane.add(owner, Box::new(job))?;
+        begins.await.map_err(|_| busy())
+    }
+
     /// Jobs that wait.
     pub fn waiting(&self) -> usize {
         self.lane.state().waiting
     }
 }
+
+/// A place in a lane.
+pub struct LanePlace(#[expect(dead_code, reason = "its end is what counts")] std::sync::mpsc::Sender<()>);
 
 impl Drop for SlowPool {
     fn drop(&mut self) {

@@ -12,7 +12,7 @@ mod webhook_deliveries;
 mod webhooks;
 
 use clap::ArgMatches;
-use latchkey_groups::UPPER;
+use latchkey_app::GROUPS;
 use latchkey_outbound::client::{Client, Options};
 
 use crate::config::{self, Config};
@@ -60,8 +60,8 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
         Some(("openapi", own)) => {
             let config = configure(own)?;
             show::json(&match own.get_flag("frontend") {
-                true => latchkey_app::frontend_document(&config.frontend_url(config.frontend_listen), UPPER),
-                false => latchkey_app::document(&config.api_url(config.listen), UPPER),
+                true => latchkey_app::frontend_document(&config.frontend_url(config.frontend_listen), GROUPS),
+                false => latchkey_app::document(&config.api_url(config.listen), GROUPS),
             });
             Ok(())
         }

@@ -1,7 +1,6 @@
 //! From a configuration to a database that can be used: opened, migrated, with the master key that fits
 //! it, and with instances and their keys.
 
-use latchkey_app::people::users;
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
@@ -15,6 +14,7 @@ use latchkey_kernel::environment::Environment;
 use latchkey_kernel::instances::model::{Instance, StoredKey};
 use latchkey_kernel::instances::{keys, rules, store};
 use latchkey_kernel::migrations;
+use latchkey_people::users;
 
 use crate::config::Config;
 use crate::failure::{Failure, chain};

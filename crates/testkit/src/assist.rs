@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_app::events::courier::{Courier, EVENTS_AT_ONCE};
-use latchkey_app::messaging::post::Post;
 use latchkey_base::time::Clock;
 use latchkey_db::Value as Param;
+use latchkey_events::courier::{Courier, EVENTS_AT_ONCE};
 use latchkey_kernel::bell::Bell;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::instances::store::save_settings;
 use latchkey_kernel::jobs::JobParts;
 use latchkey_kernel::settings::Settings;
+use latchkey_messaging::post::Post;
 use latchkey_outbound::client::Options;
 use serde_json::{Value, json};
 

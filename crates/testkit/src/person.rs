@@ -1,10 +1,5 @@
 //! A user who has one of everything, for tests that must reach every operation.
 
-use latchkey_app::people::challenges::account::ProvenAccount;
-use latchkey_app::people::external_accounts::model::ExternalAccount;
-use latchkey_app::people::external_accounts::store as tokens_of_accounts;
-use latchkey_app::people::users::model::{Passkey, TrustedDevice, Verification};
-use latchkey_app::people::users::store;
 use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
 use latchkey_base::time::Clock;
@@ -13,6 +8,11 @@ use latchkey_connections::social::protocol::ProviderTokens;
 use latchkey_connections::social::tokens;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::account::ProvenAccount;
+use latchkey_people::external_accounts::model::ExternalAccount;
+use latchkey_people::external_accounts::store as tokens_of_accounts;
+use latchkey_people::users::model::{Passkey, TrustedDevice, Verification};
+use latchkey_people::users::store;
 use serde_json::{Value, json};
 
 use crate::presence::SignedIn;

@@ -2,14 +2,6 @@
 
 use std::sync::Arc;
 
-use latchkey_app::people::users::model::Entitlements;
-use latchkey_app::people::users::store as users;
-use latchkey_app::presence::clients::model::Client;
-use latchkey_app::presence::clients::{store as clients, token};
-use latchkey_app::presence::handshakes::{self, StoredHandshake};
-use latchkey_app::presence::sessions::rules::{self, Entry};
-use latchkey_app::presence::sessions::tokens::{self, Minting};
-use latchkey_app::presence::sessions::{activity, renewals, store};
 use latchkey_base::Id;
 use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::time::Clock;
@@ -19,6 +11,14 @@ use latchkey_kernel::instances::{rules as instance_rules, store as instances};
 use latchkey_kernel::keyring::Signer;
 use latchkey_kernel::limits::HANDSHAKE_MS;
 use latchkey_kernel::settings::Settings;
+use latchkey_people::users::model::Entitlements;
+use latchkey_people::users::store as users;
+use latchkey_presence::clients::model::Client;
+use latchkey_presence::clients::{store as clients, token};
+use latchkey_presence::handshakes::{self, StoredHandshake};
+use latchkey_presence::sessions::rules::{self, Entry};
+use latchkey_presence::sessions::tokens::{self, Minting};
+use latchkey_presence::sessions::{activity, renewals, store};
 use latchkey_web::version::Version;
 use serde_json::Map;
 

@@ -7,16 +7,15 @@ use std::time::Duration;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
+use latchkey_events::webhooks::deliveries;
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::limits::{CLIENT_RETENTION_MS, SESSION_RETENTION_MS};
 use latchkey_kernel::settings::EventSettings;
 use latchkey_kernel::{instances, outbox};
-
-use crate::events::webhooks::deliveries;
-use crate::messaging::messages;
-use crate::organizations::portal_links;
-use crate::people::tickets::{actor_tokens, sign_in_tokens};
-use crate::presence::{clients, handshakes, sessions, sign_ins, sign_ups, syncs};
+use latchkey_messaging::messages;
+use latchkey_organizations::portal_links;
+use latchkey_people::tickets::{actor_tokens, sign_in_tokens};
+use latchkey_presence::{clients, handshakes, sessions, sign_ins, sign_ups, syncs};
 
 /// Rows of one transaction: some milliseconds of a writer that all requests share.
 const BATCH: i64 = 200;

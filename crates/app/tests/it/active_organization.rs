@@ -6,11 +6,11 @@ mod shown;
 mod tasks;
 mod tickets;
 
-use latchkey_app::organizations::access::model::Permission;
-use latchkey_app::organizations::access::store as access;
 use latchkey_base::kinds::PermissionId;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
+use latchkey_organizations::access::model::Permission;
+use latchkey_organizations::access::store as access;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 

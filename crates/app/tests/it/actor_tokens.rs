@@ -1,7 +1,7 @@
 //! Actor tokens: made, revoked, and used exactly once.
 
-use latchkey_app::people::tickets::{self, TicketKind};
 use latchkey_base::{Code, Result};
+use latchkey_people::tickets::{self, TicketKind};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

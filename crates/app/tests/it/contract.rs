@@ -4,14 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use latchkey_app::{document, frontend_document};
-use latchkey_groups::UPPER;
+use latchkey_app::{GROUPS, document, frontend_document};
 use serde_json::{Map, Value, json};
 
 const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
 
-/// The groups whose operations all exist here.
-const GROUPS: &[&str] = &[
+/// The tags whose operations all exist here.
+const TAGS: &[&str] = &[
     "Actor Tokens",
     "Admin Portal Link Tokens",
     "Allow-list / Block-list",
@@ -44,8 +43,8 @@ const GROUPS: &[&str] = &[
     "Webhooks",
 ];
 
-/// The groups of operations that are ours: nothing is published to compare them with.
-const OUR_GROUPS: &[&str] = &["Webhook Endpoints"];
+/// The tags of operations that are ours: nothing is published to compare them with.
+const OUR_TAGS: &[&str] = &["Webhook Endpoints"];
 
 /// Operations that SDKs call although the newest description does not list them.
 const UNLISTED: [&str; 9] = [
@@ -121,8 +120,8 @@ pub(crate) fn repository() -> PathBuf {
 #[expect(clippy::disallowed_methods, reason = "asked to write the files rather than to compare them")]
 fn contracts_in_the_repository_are_what_the_code_says() {
     let documents = [
-        ("contract/backend.json", document("http://127.0.0.1:3400", UPPER)),
-        ("contract/frontend.json", frontend_document("http://localhost:3401", UPPER)),
+        ("contract/backend.json", document("http://127.0.0.1:3400", GROUPS)),
+        ("contract/frontend.json", frontend_document("http://localhost:3401", GROUPS)),
     ];
     for (name, document) in documents {
         let path = repository().join(name);
@@ -140,7 +139,7 @@ fn contracts_in_the_repository_are_what_the_code_says() {
 #[test]
 fn contract_agrees_with_the_published_description() {
     let Some(published) = published() else { return };
-    let ours = document("http://127.0.0.1:3400", UPPER);
+    let ours = document("http://127.0.0.1:3400", GROUPS);
     let mut found = BTreeSet::new();
     let listed = operations(&published);
     for ((method, path), entry) in operations(&ours).into_iter().filter(|(_, entry)| !is_ours(entry)) {
@@ -168,7 +167,7 @@ fn contract_agrees_with_the_published_description() {
 #[test]
 fn every_published_operation_of_these_groups_is_here() {
     let Some(published) = published() else { return };
-    let ours = document("http://127.0.0.1:3400", UPPER);
+    let ours = document("http://127.0.0.1:3400", GROUPS);
     let names = |document: &Value, wanted: &dyn Fn(&Value) -> bool| -> BTreeSet<String> {
         let all = operations(document);
         let wanted = all.values().filter(|entry| wanted(entry));
@@ -176,7 +175,7 @@ fn every_published_operation_of_these_groups_is_here() {
     };
     let in_groups = |entry: &Value| {
         let tags = entry["tags"].as_array().unwrap();
-        tags.iter().any(|tag| GROUPS.iter().any(|group| tag == group))
+        tags.iter().any(|tag| TAGS.iter().any(|built| tag == built))
     };
     let mut wanted = names(&published, &in_groups);
     for later in LATER {
@@ -188,14 +187,14 @@ fn every_published_operation_of_these_groups_is_here() {
 }
 
 fn is_ours(entry: &Value) -> bool {
-    OUR_GROUPS.iter().any(|group| entry["tags"][0] == *group)
+    OUR_TAGS.iter().any(|tag| entry["tags"][0] == *tag)
 }
 
 #[test]
 fn what_the_published_descriptions_advise_against_is_marked_here_too() {
     let faces = [
-        ("bapi", "/v1", document("http://127.0.0.1:3400", UPPER)),
-        ("fapi", "", frontend_document("http://localhost:3401", UPPER)),
+        ("bapi", "/v1", document("http://127.0.0.1:3400", GROUPS)),
+        ("fapi", "", frontend_document("http://localhost:3401", GROUPS)),
     ];
     for (face, prefix, ours) in faces {
         let Some(published) = published_of(face) else { return };

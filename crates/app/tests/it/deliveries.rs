@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use latchkey_app::events::courier::Courier;
+use latchkey_events::courier::Courier;
 use latchkey_jose::digest::hmac_sha256;
 use latchkey_kernel::jobs::JobParts;
 use latchkey_outbound::client::Options;

@@ -2,16 +2,16 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::people::users;
-use latchkey_app::presence::jwt_templates::model::JwtTemplate;
-use latchkey_app::presence::jwt_templates::rules::{self, TemplateSigner};
-use latchkey_app::presence::jwt_templates::scope::ShortcodeScope;
-use latchkey_app::presence::jwt_templates::{keys, store};
 use latchkey_base::time::Clock;
 use latchkey_base::{Id, Time};
 use latchkey_jose::digest::hmac_sha256;
 use latchkey_jose::jwt;
 use latchkey_jose::rsa::SigningKey;
+use latchkey_people::users;
+use latchkey_presence::jwt_templates::model::JwtTemplate;
+use latchkey_presence::jwt_templates::rules::{self, TemplateSigner};
+use latchkey_presence::jwt_templates::scope::ShortcodeScope;
+use latchkey_presence::jwt_templates::{keys, store};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Map, Value, json};
 

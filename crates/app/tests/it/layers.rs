@@ -1,13 +1,13 @@
-//! The floor plan: which group may use which, kept by reading the imports. The order and its reasons are in
+//! The floor plan: which group may use which, kept by reading manifests and imports. The order and its reasons are in
 //! `docs/ARCHITECTURE.md`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::architecture::{code, sources};
+use crate::architecture::{PRODUCT, code, sources};
 
-/// The crates of the product and what they stand on, lowest first. A crate uses those before it.
-const CRATES: [&str; 15] = [
+/// The crates of the product and what they stand on, lowest first. A crate uses those before it, never those after it.
+const CRATES: [&str; 21] = [
     "base",
     "db",
     "web",
@@ -17,20 +17,6 @@ const CRATES: [&str; 15] = [
     "outbound",
     "letters",
     "kernel",
-    "app",
-    "connections",
-    "groups",
-    "server",
-    "testkit",
-    "bench",
-];
-
-/// Crates on one level, which do not know each other.
-const ALONE: [&str; 7] = ["db", "web", "jose", "passwords", "images", "outbound", "letters"];
-
-/// The groups of `latchkey-app`, lowest first. A group uses those before it, never those after it. What stands behind
-/// `flows` puts the server together.
-const LAYERS: [&str; 13] = [
     "events",
     "messaging",
     "people",
@@ -38,13 +24,15 @@ const LAYERS: [&str; 13] = [
     "presence",
     "door",
     "flows",
-    "jobs",
-    "no_page",
-    "reference",
-    "unbuilt",
-    "router",
-    "lib",
+    "connections",
+    "app",
+    "server",
+    "testkit",
+    "bench",
 ];
+
+/// Crates on one level, which do not know each other.
+const ALONE: [&str; 7] = ["db", "web", "jose", "passwords", "images", "outbound", "letters"];
 
 /// A module as the segments of its path; the crate itself has none.
 type Module = Vec<String>;
@@ -93,13 +81,6 @@ impl Imports {
             (module.clone(), found.collect())
         });
         Imports(imports.collect())
-    }
-
-    /// Those that point from one place to another that comes after it.
-    fn against<'a>(&'a self, place: impl Fn(&Module) -> usize + 'a) -> impl Iterator<Item = String> + 'a {
-        let all = self.0.iter().flat_map(|(from, targets)| targets.iter().map(move |to| (from, to)));
-        all.filter(move |(from, to)| place(to) > place(from))
-            .map(|(from, to)| format!("{} uses {}", from.join("::"), to.join("::")))
     }
 
     /// Modules that use each other, directly or not, and lie in several folders.
@@ -205,34 +186,12 @@ fn absolute(module: &Module, path: &str) -> Option<Module> {
     Some(found)
 }
 
-fn layer(module: &Module) -> usize {
-    let name = module.first().map_or("lib", String::as_str);
-    let found = LAYERS.iter().position(|layer| *layer == name);
-    found.unwrap_or_else(|| panic!("`{name}` is in no layer: say in LAYERS where it belongs"))
-}
-
-#[test]
-fn no_group_uses_one_above_it() {
-    let against: Vec<String> = Imports::of_crate("app").against(layer).collect();
-    assert!(against.is_empty(), "against the order (docs/ARCHITECTURE.md, The floor plan): {against:#?}");
-}
-
 #[test]
 fn no_circle_of_files_crosses_folders() {
-    for name in ["app", "kernel", "letters", "web", "db"] {
+    for name in PRODUCT.into_iter().chain(["web", "db"]) {
         let circles = Imports::of_crate(name).circles_between_folders();
         assert!(circles.is_empty(), "{name}: {circles:#?}");
     }
-}
-
-#[test]
-fn every_layer_is_there() {
-    let modules: BTreeSet<String> = Imports::of_crate("app")
-        .0
-        .into_keys()
-        .map(|module| module.first().map_or("lib".to_owned(), String::clone))
-        .collect();
-    assert_eq!(modules, LAYERS.map(str::to_owned).into());
 }
 
 /// What a crate of ours depends on, by its manifest; what only its tests need does not count.
@@ -254,13 +213,16 @@ fn crates_use_those_below_them_only() {
         let name = entry.unwrap().file_name().to_string_lossy().into_owned();
         let own = place(&name).unwrap_or_else(|| panic!("say in CRATES where `{name}` belongs"));
         for used in dependencies(&name) {
-            assert!(place(&used) < Some(own), "{name} must not use {used}");
+            assert!(
+                place(&used) < Some(own),
+                "{name} must not use {used} (docs/ARCHITECTURE.md, The floor plan)"
+            );
             assert!(!ALONE.contains(&&*name) || !ALONE.contains(&&*used), "{name} must not use {used}");
         }
     }
 }
 
-/// The tests above would pass if nothing were read.
+/// The test of circles would pass if nothing were read.
 #[test]
 fn imports_are_read_as_the_compiler_reads_them() {
     let file = |path: &str, text: &str| (path.split('/').map(str::to_owned).collect(), text.to_owned());
@@ -286,7 +248,5 @@ fn imports_are_read_as_the_compiler_reads_them() {
     assert_eq!(of("people::tickets::rules"), ["people::users::store"]);
     assert_eq!(of("door"), ["flows", "flows::inner", "people::users"]);
     assert_eq!(of("flows"), ["flows::inner"]);
-    let upwards: Vec<String> = imports.against(layer).collect();
-    assert_eq!(upwards, ["door uses flows", "door uses flows::inner"]);
     assert_eq!(imports.circles_between_folders(), ["people::tickets::rules, people::users::store"]);
 }

@@ -1,6 +1,6 @@
 //! An e-mail address names one mailbox, however its domain is written.
 
-use latchkey_app::people::users::domains;
+use latchkey_people::users::domains;
 use latchkey_testkit::{TestServer, escape};
 use serde_json::{Value, json};
 

@@ -1,10 +1,10 @@
 //! Messages to people: what they say, in which language, and what the application is told of them.
 
-use latchkey_app::messaging::messages::model::Content;
-use latchkey_app::messaging::templates::store as templates;
 use latchkey_kernel::settings::Settings;
 use latchkey_letters::catalogue;
 use latchkey_letters::model::Channel;
+use latchkey_messaging::messages::model::Content;
+use latchkey_messaging::templates::store as templates;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

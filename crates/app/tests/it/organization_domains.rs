@@ -7,8 +7,8 @@ mod ownership;
 mod races;
 mod reasons;
 
-use latchkey_app::organizations::enrollments::Enrollments;
 use latchkey_kernel::background;
+use latchkey_organizations::enrollments::Enrollments;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};

@@ -1,8 +1,8 @@
 //! Role sets on the Backend API, and members who get other roles because of them.
 
-use latchkey_app::organizations::role_migrations::run::RoleMigrations;
 use latchkey_kernel::background;
 use latchkey_kernel::environment::Environment;
+use latchkey_organizations::role_migrations::run::RoleMigrations;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};

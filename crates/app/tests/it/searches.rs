@@ -1,11 +1,17 @@
 //! Search inside texts: `query` and the `*_query` parameters.
 
+use std::time::Duration;
+
+use latchkey_base::Result;
 use latchkey_kernel::environment::Environment::Development;
+use latchkey_kernel::limits;
 use latchkey_kernel::settings::Settings;
+use latchkey_kernel::slow::{LanePlace, WorkOwner};
 use latchkey_testkit::{Tenant, TestServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
+use tokio::task::JoinHandle;
 
 const WALLET: &str = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F";
 
@@ -351,4 +357,54 @@ fn any_search_finds_exactly_the_names_that_contain_the_term() {
         Ok(())
     });
     outcome.unwrap();
+}
+
+/// Somebody waits for a place in the lane of long reads; returns once they stand in it.
+async fn waiter(t: &TestServer, owner: &WorkOwner) -> JoinHandle<Result<LanePlace>> {
+    let (app, owner, before) = (t.app.clone(), owner.clone(), t.app.long_reads.waiting());
+    let task = tokio::spawn(async move { app.long_reads.place(&owner).await });
+    while t.app.long_reads.waiting() == before && !task.is_finished() {
+        tokio::task::yield_now().await;
+    }
+    task
+}
+
+/// A tenant that searches without end has its own share of the places, and its own queue.
+#[tokio::test]
+async fn searches_of_others_do_not_wait_behind_all_those_of_one_tenant() {
+    let t = TestServer::start().await;
+    let crowd = WorkOwner::backend(&t.other.id);
+    let mut running = Vec::new();
+    for _ in 0..t.app.db.long_reads() {
+        running.push(t.app.long_reads.place(&crowd).await.unwrap());
+    }
+    let mut waiting = Vec::new();
+    for _ in 0..50 {
+        waiting.push(waiter(&t, &crowd).await);
+    }
+    let mut search = Box::pin(t.get("/v1/users?query=ada"));
+    let short = Duration::from_millis(50);
+    assert!(tokio::time::timeout(short, search.as_mut()).await.is_err(), "all places are taken");
+    // Two of the crowd are done. One place is for those of the crowd who wait; the other is not.
+    running.truncate(running.len() - 2);
+    search.await.ok();
+    assert!(waiting.iter().filter(|task| !task.is_finished()).count() >= 48);
+}
+
+#[tokio::test]
+async fn a_tenant_with_too_many_searches_is_told_to_come_back() {
+    let t = TestServer::start().await.unchecked();
+    let own = WorkOwner::backend(&t.tenant.id);
+    let mut places = Vec::new();
+    for _ in 0..t.app.db.long_reads() {
+        places.push(t.app.long_reads.place(&own).await.unwrap());
+    }
+    let mut waiting = Vec::new();
+    while waiting.len() + places.len() < limits::long_reads(1).per_backend() {
+        waiting.push(waiter(&t, &own).await);
+    }
+    let answer = t.get("/v1/users?query=ada").await;
+    answer.is_error(503, "service_unavailable");
+    assert_eq!(answer.header("retry-after"), "1");
+    t.get("/v1/users").await.ok();
 }

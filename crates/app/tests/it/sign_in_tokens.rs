@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::people::tickets::{self, TicketKind};
 use latchkey_base::{Code, Result};
+use latchkey_people::tickets::{self, TicketKind};
 use latchkey_testkit::{Tenant, TestServer};
 use serde_json::{Value, json};
 

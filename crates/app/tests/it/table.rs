@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Deref;
 use std::sync::OnceLock;
 
+use latchkey_app::GROUPS;
 use latchkey_app::{document, frontend_document, frontend_operations, operations};
-use latchkey_groups::UPPER;
 use latchkey_testkit::{Answer, TestServer};
 use latchkey_web::api::{Credential, Operation, PathPart};
 use latchkey_web::throttle::Per;
 use serde_json::{Value, json};
 
-use crate::architecture::sources;
+use crate::architecture::{PRODUCT, sources};
 
 /// One operation.
 struct Row {
@@ -43,13 +43,13 @@ impl Deref for Row {
 /// The operations of the Backend API.
 fn backend() -> Vec<Row> {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    rows(operations(UPPER), DOCUMENT.get_or_init(|| document("", UPPER)))
+    rows(operations(GROUPS), DOCUMENT.get_or_init(|| document("", GROUPS)))
 }
 
 /// The operations of the Frontend API.
 fn frontend() -> Vec<Row> {
     static DOCUMENT: OnceLock<Value> = OnceLock::new();
-    rows(frontend_operations(UPPER), DOCUMENT.get_or_init(|| frontend_document("", UPPER)))
+    rows(frontend_operations(GROUPS), DOCUMENT.get_or_init(|| frontend_document("", GROUPS)))
 }
 
 fn rows(operations: Vec<Operation>, document: &'static Value) -> Vec<Row> {
@@ -189,11 +189,8 @@ fn the_backend_writes_for_nobody_without_a_key() {
 /// day an operation is added.
 #[test]
 fn no_operation_is_named_anywhere_but_in_its_row() {
-    let texts: String = ["app", "connections", "kernel", "server", "web"]
-        .into_iter()
-        .flat_map(sources)
-        .map(|(_, text)| text)
-        .collect();
+    let crates = PRODUCT.into_iter().chain(["server", "web"]);
+    let texts: String = crates.flat_map(sources).map(|(_, text)| text).collect();
     let mut named = BTreeMap::<String, usize>::new();
     for row in backend() {
         *named.entry(row.id.to_owned()).or_default() += 1;

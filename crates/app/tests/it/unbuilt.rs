@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
+use latchkey_app::GROUPS;
 use latchkey_app::unbuilt::{BACKEND, FRONTEND, Unbuilt, read};
 use latchkey_app::{frontend_operations, operations};
-use latchkey_groups::UPPER;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
@@ -42,7 +42,7 @@ fn faces() -> [Face; 2] {
             list: BACKEND,
             spec: "bapi",
             prefix: "/v1",
-            built: operations(UPPER),
+            built: operations(GROUPS),
         },
         Face {
             title: "Frontend API",
@@ -50,7 +50,7 @@ fn faces() -> [Face; 2] {
             list: FRONTEND,
             spec: "fapi",
             prefix: "",
-            built: frontend_operations(UPPER),
+            built: frontend_operations(GROUPS),
         },
     ]
 }

@@ -1,13 +1,13 @@
 //! Routes and handlers of the Backend API.
 
 use axum::response::Response;
-use latchkey_app::people::users::change::UserTarget;
 use latchkey_base::kinds::UserId;
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::{DeletedView, deleted};
+use latchkey_people::users::change::UserTarget;
 use latchkey_web::api::Api;
 use latchkey_web::input::Path;
 use latchkey_web::reply::Failure;

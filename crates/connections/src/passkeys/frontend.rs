@@ -1,19 +1,19 @@
 //! Routes and handlers of the Frontend API: the passkeys of the current user.
 
 use axum::response::Response;
-use latchkey_app::door::person::Person;
-use latchkey_app::door::reply::Envelope;
-use latchkey_app::people::challenges::model::State;
-use latchkey_app::people::notices;
-use latchkey_app::people::users::change::{UserTarget, changed, save_user};
-use latchkey_app::people::users::model::{Passkey, User};
-use latchkey_app::people::users::passkeys::{self as view, FrontendPasskeyView, UnfinishedPasskey};
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Id, Result, Time, rng};
 use latchkey_db::Tx;
+use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_kernel::{AppState, limits};
+use latchkey_people::challenges::model::State;
+use latchkey_people::notices;
+use latchkey_people::users::change::{UserTarget, changed, save_user};
+use latchkey_people::users::model::{Passkey, User};
+use latchkey_people::users::passkeys::{self as view, FrontendPasskeyView, UnfinishedPasskey};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::input::Path;

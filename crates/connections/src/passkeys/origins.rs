@@ -2,8 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::door::gate;
-use latchkey_app::door::site::Site;
+use latchkey_door::gate;
+use latchkey_door::site::Site;
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::settings::{RelyingPartyId, Settings};
 use latchkey_kernel::{hosts, origins};

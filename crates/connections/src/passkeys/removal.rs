@@ -1,13 +1,13 @@
 //! Taking a passkey away: its key, what is shown of it, and a word to its owner.
 
-use latchkey_app::people::identifications::rules as identifications;
-use latchkey_app::people::notices;
-use latchkey_app::people::users::change::{UserTarget, save_user};
-use latchkey_app::people::users::model::User;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
+use latchkey_people::identifications::rules as identifications;
+use latchkey_people::notices;
+use latchkey_people::users::change::{UserTarget, save_user};
+use latchkey_people::users::model::User;
 
 use super::store;
 

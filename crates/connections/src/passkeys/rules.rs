@@ -1,13 +1,13 @@
 //! Decisions about passkeys. Pure: values in, values or refusals out.
 
-use latchkey_app::flows::me::rules::check_entrance;
-use latchkey_app::people::users::model::{Passkey, User, Verification};
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_flows::me::rules::check_entrance;
 use latchkey_kernel::device::Device;
 use latchkey_kernel::limits::PASSKEYS_PER_USER;
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::users::model::{Passkey, User, Verification};
 
 use super::model::PasskeyRegistration;
 

@@ -1,8 +1,8 @@
 //! What browsers and devices look up at the Frontend API to know who may use its passkeys.
 
 use axum::response::Response;
-use latchkey_app::door::site::At;
 use latchkey_base::{Code, Error, Result};
+use latchkey_door::site::At;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::settings::AndroidApp;

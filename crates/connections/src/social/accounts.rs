@@ -1,22 +1,22 @@
 //! What people do with their own accounts at other providers.
 
 use axum::response::Response;
-use latchkey_app::door::person::Person;
-use latchkey_app::door::reply::Envelope;
-use latchkey_app::flows::me;
-use latchkey_app::organizations::memberships::view::FrontendMembershipView;
-use latchkey_app::people::external_accounts::change::disconnect;
-use latchkey_app::people::external_accounts::model::ExternalAccount;
-use latchkey_app::people::external_accounts::view::{ExternalAccountView, external_account};
-use latchkey_app::people::external_accounts::{rules, store};
-use latchkey_app::people::users::change::UserTarget;
-use latchkey_app::people::users::model::User;
-use latchkey_app::people::users::store as users;
-use latchkey_app::people::users::view::FrontendUserView;
 use latchkey_base::{Code, Error, Result};
+use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
+use latchkey_flows::me;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::{DeletedView, deleted};
+use latchkey_organizations::memberships::view::FrontendMembershipView;
+use latchkey_people::external_accounts::change::disconnect;
+use latchkey_people::external_accounts::model::ExternalAccount;
+use latchkey_people::external_accounts::view::{ExternalAccountView, external_account};
+use latchkey_people::external_accounts::{rules, store};
+use latchkey_people::users::change::UserTarget;
+use latchkey_people::users::model::User;
+use latchkey_people::users::store as users;
+use latchkey_people::users::view::FrontendUserView;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::input::Path;

@@ -3,20 +3,20 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
-use latchkey_app::door::redirects;
-use latchkey_app::door::visitor::Visitor;
-use latchkey_app::flows::strategies::{
-    FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, RETURN_NONCE, ShownProof,
-};
-use latchkey_app::people::challenges::links::digest;
-use latchkey_app::people::challenges::model::{Challenge, Newcomer};
-use latchkey_app::people::users::model::User;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
+use latchkey_door::redirects;
+use latchkey_door::visitor::Visitor;
+use latchkey_flows::strategies::{
+    FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, RETURN_NONCE, ShownProof,
+};
 use latchkey_jose::digest::constant_time_eq;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::links::digest;
+use latchkey_people::challenges::model::{Challenge, Newcomer};
+use latchkey_people::users::model::User;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use url::{ParseError, Url};

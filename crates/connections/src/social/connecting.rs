@@ -1,23 +1,23 @@
 //! Connecting an account at another provider to somebody who is signed in.
 
-use latchkey_app::door::redirects::{self, Destination};
-use latchkey_app::door::visitor::Visitor;
-use latchkey_app::flows::sign_in::registered::{failed, taken};
-use latchkey_app::people::challenges::account::ProvenAccount;
-use latchkey_app::people::challenges::model::{Challenge, Newcomer};
-use latchkey_app::people::challenges::rules::failure;
-use latchkey_app::people::external_accounts::{change, rules};
-use latchkey_app::people::restrictions::check::check_added;
-use latchkey_app::people::users::change::save_user;
-use latchkey_app::people::users::model::{ContactKind, User};
-use latchkey_app::people::users::store as users;
-use latchkey_app::presence::sessions::store as sessions;
 use latchkey_base::kinds::{ExternalAccountId, UserId};
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{Tx, unique_violation};
+use latchkey_door::redirects::{self, Destination};
+use latchkey_door::visitor::Visitor;
+use latchkey_flows::sign_in::registered::{failed, taken};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::IDENTIFICATIONS_PER_KIND;
+use latchkey_people::challenges::account::ProvenAccount;
+use latchkey_people::challenges::model::{Challenge, Newcomer};
+use latchkey_people::challenges::rules::failure;
+use latchkey_people::external_accounts::{change, rules};
+use latchkey_people::restrictions::check::check_added;
+use latchkey_people::users::change::save_user;
+use latchkey_people::users::model::{ContactKind, User};
+use latchkey_people::users::store as users;
+use latchkey_presence::sessions::store as sessions;
 
 use super::attempts::kept;
 use super::callback::Returned;

@@ -4,7 +4,6 @@ mod accounts;
 mod attempts;
 mod callback;
 mod connecting;
-pub mod id_tokens;
 pub mod mock;
 mod popup;
 pub mod protocol;
@@ -17,7 +16,7 @@ mod verdicts;
 use std::sync::Arc;
 
 use axum::Router;
-use latchkey_app::flows::strategies::Registered;
+use latchkey_flows::strategies::Registered;
 use latchkey_kernel::AppState;
 use latchkey_kernel::registry::Registry;
 use latchkey_web::api::Api;

@@ -4,8 +4,8 @@
 use axum::Router;
 use axum::response::Response;
 use axum::routing::get;
-use latchkey_app::door::redirects::Destination;
 use latchkey_base::kinds::SessionId;
+use latchkey_door::redirects::Destination;
 use latchkey_kernel::page::{OPENER_POLICY, closed_page};
 use latchkey_kernel::{AppState, origins};
 use latchkey_web::query::pairs;

@@ -1,16 +1,16 @@
 //! Giving an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
 //! waits for them.
 
-use latchkey_app::flows::accounts::sessions::Sessions;
-use latchkey_app::flows::factors::rules::check_open;
-use latchkey_app::people::external_accounts::{rules, store as tokens};
-use latchkey_app::people::users::change::{UserTarget, with_secrets};
-use latchkey_app::people::users::model::User;
 use latchkey_base::Result;
 use latchkey_base::kinds::UserId;
 use latchkey_base::text::fold;
 use latchkey_db::Tx;
+use latchkey_flows::accounts::sessions::Sessions;
+use latchkey_flows::factors::rules::check_open;
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_people::external_accounts::{rules, store as tokens};
+use latchkey_people::users::change::{UserTarget, with_secrets};
+use latchkey_people::users::model::User;
 
 use crate::passkeys::store as passkeys;
 

@@ -1,17 +1,17 @@
 //! The tokens of providers: sealed at rest, renewed when a backend asks for them.
 
 use axum::response::Response;
-use latchkey_app::people::external_accounts::model::ExternalAccount;
-use latchkey_app::people::external_accounts::store;
-use latchkey_app::people::external_accounts::tokens::open;
-pub use latchkey_app::people::external_accounts::tokens::seal;
-use latchkey_app::people::users::store as users;
 use latchkey_base::kinds::{ExternalAccountId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
 use latchkey_kernel::{AppState, object};
+use latchkey_people::external_accounts::model::ExternalAccount;
+use latchkey_people::external_accounts::store;
+use latchkey_people::external_accounts::tokens::open;
+pub use latchkey_people::external_accounts::tokens::seal;
+use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
 use latchkey_web::input::Path;
 use latchkey_web::query::Query;

@@ -1,18 +1,18 @@
 //! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
 //! proven.
 
-use latchkey_app::flows::strategies::ProofVerdict;
-use latchkey_app::people::challenges::account::ProvenAccount;
-use latchkey_app::people::challenges::model::{Challenge, Newcomer};
-use latchkey_app::people::external_accounts::change;
-use latchkey_app::people::identifications::rules::checked;
-use latchkey_app::people::users::model::{Contact, ContactKind, User};
-use latchkey_app::people::users::store as users;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_flows::strategies::ProofVerdict;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::account::ProvenAccount;
+use latchkey_people::challenges::model::{Challenge, Newcomer};
+use latchkey_people::external_accounts::change;
+use latchkey_people::identifications::rules::checked;
+use latchkey_people::users::model::{Contact, ContactKind, User};
+use latchkey_people::users::store as users;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

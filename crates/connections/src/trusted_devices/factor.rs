@@ -2,17 +2,17 @@
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use latchkey_app::flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, ShownProof};
-use latchkey_app::people::challenges::model::Challenge;
-use latchkey_app::people::users::model::User;
-use latchkey_app::people::users::store as users;
 use latchkey_base::kinds::{InstanceId, TrustedDeviceChallengeId, TrustedDeviceId};
 use latchkey_base::{Code, Error, Id, Result, rng};
 use latchkey_db::Tx;
+use latchkey_flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, ShownProof};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::DEVICE_CHALLENGE_MS;
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::model::Challenge;
+use latchkey_people::users::model::User;
+use latchkey_people::users::store as users;
 use serde_json::{Map, Value, json};
 
 use super::model::TrustedDeviceKey;

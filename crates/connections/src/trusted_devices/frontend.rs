@@ -1,18 +1,18 @@
 //! Routes and handlers of the Frontend API: the devices of the current user, and what apps ask of the one they know.
 
 use axum::response::Response;
-use latchkey_app::door::person::Person;
-use latchkey_app::door::reply::Envelope;
-use latchkey_app::door::visitor::Visitor;
-use latchkey_app::people::users::change::{UserTarget, changed, save_user};
-use latchkey_app::people::users::model::TrustedDevice;
-use latchkey_app::people::users::store as users;
-use latchkey_app::people::users::view::{TrustedDeviceView, trusted_device};
 use latchkey_base::kinds::{ClientId, TrustedDeviceChallengeId, TrustedDeviceId};
 use latchkey_base::{Code, Error, Id, Result, rng};
 use latchkey_db::Tx;
+use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
+use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::{AppState, limits};
+use latchkey_people::users::change::{UserTarget, changed, save_user};
+use latchkey_people::users::model::TrustedDevice;
+use latchkey_people::users::store as users;
+use latchkey_people::users::view::{TrustedDeviceView, trusted_device};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::input::Path;

@@ -2,12 +2,12 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use latchkey_app::people::users::model::{TrustedDevice, User};
 use latchkey_base::kinds::{TrustedDeviceChallengeId, TrustedDeviceId};
 use latchkey_base::{Code, Error, Id, Result, Time};
 use latchkey_jose::es256::P256Key;
 use latchkey_kernel::limits::TRUSTED_DEVICES_PER_USER;
 use latchkey_kernel::settings::Settings;
+use latchkey_people::users::model::{TrustedDevice, User};
 use serde::Deserialize;
 use serde_json::json;
 

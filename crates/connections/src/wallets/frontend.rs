@@ -1,17 +1,17 @@
 //! Routes and handlers of the Frontend API: the wallets of the current user.
 
 use axum::response::Response;
-use latchkey_app::door::person::Person;
-use latchkey_app::door::reply::Envelope;
-use latchkey_app::flows::me::contacts;
-use latchkey_app::people::identifications::rules::ContactChanges;
-use latchkey_app::people::identifications::view::{WalletView, Wallets};
-use latchkey_app::people::users::model::ContactKind::Wallet;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error};
+use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
+use latchkey_flows::me::contacts;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::DeletedView;
 use latchkey_kernel::{AppState, limits};
+use latchkey_people::identifications::rules::ContactChanges;
+use latchkey_people::identifications::view::{WalletView, Wallets};
+use latchkey_people::users::model::ContactKind::Wallet;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::input::Path;

@@ -1,12 +1,12 @@
 //! The proof of a wallet: a text is kept with the attempt, and a signature must fit this very text.
 
-use latchkey_app::flows::sign_in::rules::wrong_signature;
-use latchkey_app::flows::strategies::{WalletProof, WalletRequest};
-use latchkey_app::people::challenges::model::Challenge;
 use latchkey_base::{Result, rng};
+use latchkey_flows::sign_in::rules::wrong_signature;
+use latchkey_flows::strategies::{WalletProof, WalletRequest};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::limits::VERIFICATION_MS;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::model::Challenge;
 use serde_json::{Map, Value};
 
 use super::message::{WalletText, text};

@@ -1,20 +1,20 @@
 //! Proving a wallet that somebody added to their own account.
 
-use latchkey_app::door::person::Person;
-use latchkey_app::flows::me::contacts::{asked, proven};
-use latchkey_app::flows::strategies::{WalletRequest, attempt_wallet, prepare_wallet};
-use latchkey_app::people::challenges::model::Challenge;
-use latchkey_app::people::identifications::handlers::{claimed, explain, picked};
-use latchkey_app::people::users::change::UserTarget;
-use latchkey_app::people::users::model::Contact;
-use latchkey_app::people::users::model::ContactKind::Wallet;
-use latchkey_app::people::users::store as users;
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_door::person::Person;
+use latchkey_flows::me::contacts::{asked, proven};
+use latchkey_flows::strategies::{WalletRequest, attempt_wallet, prepare_wallet};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::model::Challenge;
+use latchkey_people::identifications::handlers::{claimed, explain, picked};
+use latchkey_people::users::change::UserTarget;
+use latchkey_people::users::model::Contact;
+use latchkey_people::users::model::ContactKind::Wallet;
+use latchkey_people::users::store as users;
 
 /// Makes the text that the wallet is to sign.
 pub async fn prepare(cx: &Cx, person: &Person, id: IdentificationId, strategy: &str) -> Result<Contact> {

@@ -214,3 +214,31 @@ async fn its_threads_step_back_and_others_do_not() {
     assert_eq!(SlowPool::new(SMALL).run(&owner("a", None), niceness).await.unwrap(), NICENESS);
     assert_eq!(niceness(), before);
 }
+
+#[tokio::test]
+async fn a_place_is_taken_until_it_is_dropped_and_given_in_turns() {
+    let pool = Arc::new(SlowPool::new(LaneSize { waiting: 64, per_tenant: 64, ..SMALL }));
+    let given = Arc::new(Mutex::new(Vec::new()));
+    let first = pool.place(&owner("crowd", None)).await.unwrap();
+    let mut waiting = Vec::new();
+    for tenant in std::iter::repeat_n("crowd", 20).chain(["other"]) {
+        let (queue, order) = (pool.clone(), given.clone());
+        waiting.push(tokio::spawn(async move {
+            let _place = queue.place(&owner(tenant, None)).await.unwrap();
+            order.lock().unwrap().push(tenant);
+        }));
+        while pool.waiting() < waiting.len() {
+            tokio::task::yield_now().await;
+        }
+    }
+    // Whoever goes away while they wait leaves the place to the next.
+    waiting[0].abort();
+    assert!(given.lock().unwrap().is_empty());
+    drop(first);
+    for task in waiting.into_iter().skip(1) {
+        task.await.unwrap();
+    }
+    let order = given.lock().unwrap();
+    assert_eq!(order.len(), 20);
+    assert!(order[..3].contains(&"other"), "{order:?}");
+}

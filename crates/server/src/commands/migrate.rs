@@ -1,7 +1,7 @@
 //! `latchkey migrate`: brings the schema up to date.
 
-use latchkey_app::people::users;
 use latchkey_kernel::migrations;
+use latchkey_people::users;
 
 use crate::config::Config;
 use crate::failure::Failure;

@@ -4,20 +4,20 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use latchkey_app::events::courier::EVENTS_AT_ONCE;
+use latchkey_app::GROUPS;
 use latchkey_app::jobs::{self, JobCounts};
-use latchkey_app::messaging::inbox::rules as inbox_rules;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_db::Location;
-use latchkey_groups::UPPER;
+use latchkey_events::courier::EVENTS_AT_ONCE;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::bell::Bell;
 use latchkey_kernel::hosts::url_of;
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::limits::{RateLimits, WEBHOOK_TIMEOUT};
 use latchkey_kernel::{AppParts, MetricsAccess};
+use latchkey_messaging::inbox::rules as inbox_rules;
 use tokio::net::TcpListener;
 
 use super::instances;
@@ -83,7 +83,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         events_at_once: EVENTS_AT_ONCE,
     };
     let counts = JobCounts::default();
-    let jobs = jobs::start(&parts, &counts, UPPER)?;
+    let jobs = jobs::start(&parts, &counts, GROUPS)?;
     let database = parts.db.clone();
     let latchkey_kernel::jobs::JobParts { db, clock, rng, master, bell, outbound, .. } = parts;
     let parts = AppParts {
@@ -103,7 +103,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         scripts_dir: config.scripts_dir,
         slow_slots: config.hash_threads,
     };
-    let routers = latchkey_app::routers(parts, &counts, UPPER);
+    let routers = latchkey_app::routers(parts, &counts, GROUPS);
     tls.follow_files();
     let mut sides = vec![
         Side::new("Backend API", backend, routers.backend, tls.backend),

@@ -1,15 +1,15 @@
 //! `latchkey webhooks test`, `deliveries` and `replay`: what becomes of events at an endpoint.
 
-use latchkey_app::events::feed;
-use latchkey_app::events::webhooks::deliveries::model::{Delivery, DeliveryAttempt, Filter};
-use latchkey_app::events::webhooks::deliveries::{replay as again, rules, store, view};
-use latchkey_app::events::webhooks::sending::{WebhookSender, WebhookTarget};
-use latchkey_app::events::webhooks::{self, samples};
 use latchkey_base::kinds::EventId;
 use latchkey_base::page::Paging;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Id, Time};
+use latchkey_events::feed;
+use latchkey_events::webhooks::deliveries::model::{Delivery, DeliveryAttempt, Filter};
+use latchkey_events::webhooks::deliveries::{replay as again, rules, store, view};
+use latchkey_events::webhooks::sending::{WebhookSender, WebhookTarget};
+use latchkey_events::webhooks::{self, samples};
 use latchkey_kernel::limits::WEBHOOK_TIMEOUT;
 
 use super::signing_keys;

@@ -2,11 +2,6 @@
 //! while the server runs and while it does not.
 
 use clap::ArgMatches;
-use latchkey_app::events::webhooks::input::{
-    CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint,
-};
-use latchkey_app::events::webhooks::model::{Endpoint, Health, SigningSecret};
-use latchkey_app::events::webhooks::{endpoints, not_found, rules, secrets, store, view};
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::page::Paging;
 use latchkey_base::patch::Patch;
@@ -14,6 +9,9 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Id, Problem, Result};
+use latchkey_events::webhooks::input::{CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndpoint};
+use latchkey_events::webhooks::model::{Endpoint, Health, SigningSecret};
+use latchkey_events::webhooks::{endpoints, not_found, rules, secrets, store, view};
 use latchkey_kernel::events::Event;
 use latchkey_kernel::signing_secrets;
 use latchkey_outbound::reach::Reach;

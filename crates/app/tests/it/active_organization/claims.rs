@@ -2,12 +2,12 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_app::organizations::orgs::entitlements;
-use latchkey_app::people::users::entitlements as user_entitlements;
-use latchkey_app::people::users::model::Entitlements;
 use latchkey_base::Id;
 use latchkey_kernel::limits::MEMBERSHIPS_SHOWN;
 use latchkey_kernel::settings::Settings;
+use latchkey_organizations::orgs::entitlements;
+use latchkey_people::users::entitlements as user_entitlements;
+use latchkey_people::users::model::Entitlements;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use futures_util::future::join_all;
+use latchkey_app::GROUPS;
 use latchkey_app::jobs::{self, JobCounts};
-use latchkey_app::presence::domain_changes::DomainChanges;
 use latchkey_kernel::background;
 use latchkey_outbound::client::Options;
+use latchkey_presence::domain_changes::DomainChanges;
 use latchkey_testkit::{SignedIn, Tenant, TestServer};
 use serde_json::{Value, json};
 
@@ -265,7 +266,7 @@ async fn the_jobs_of_the_server_end_what_is_left() {
     sessions(&t, &live, 201).await;
     change(&t, &live, json!({"home_url": "https://example.net"})).await;
     assert_eq!(t.count_rows("domain_changes").await, 1);
-    let jobs = jobs::start(&t.jobs_with(Options::default()), &JobCounts::default(), &[]).unwrap();
+    let jobs = jobs::start(&t.jobs_with(Options::default()), &JobCounts::default(), GROUPS).unwrap();
     for _ in 0..1000 {
         if t.count_rows("domain_changes").await == 0 {
             break;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use latchkey_app::door::cookies::suffix;
+use latchkey_door::cookies::suffix;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::instances::keys::publishable_key;
 use latchkey_kernel::instances::store::{save_frontend_api, save_settings};

@@ -1,16 +1,16 @@
 //! People who are signed in, without the way there.
 
-use latchkey_app::people::users::store as users;
-use latchkey_app::presence::clients::model::Client;
-use latchkey_app::presence::clients::{store as clients, token};
-use latchkey_app::presence::sessions::rules::{Entry, begin};
-use latchkey_app::presence::sessions::{activity, store as sessions};
 use latchkey_base::Id;
 use latchkey_base::kinds::UserId;
 use latchkey_base::rng::{Rng, SystemRng};
 use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::store as instances;
+use latchkey_people::users::store as users;
+use latchkey_presence::clients::model::Client;
+use latchkey_presence::clients::{store as clients, token};
+use latchkey_presence::sessions::rules::{Entry, begin};
+use latchkey_presence::sessions::{activity, store as sessions};
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 

@@ -3,10 +3,10 @@
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use latchkey_app::organizations::domains::ownership::RegisteredTxtSource;
 use latchkey_kernel::group::Group;
 use latchkey_kernel::limits::TXT_CHALLENGE_MS;
 use latchkey_kernel::settings::Settings;
+use latchkey_organizations::domains::ownership::RegisteredTxtSource;
 use latchkey_outbound::dns::NameServers;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};

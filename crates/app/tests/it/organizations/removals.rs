@@ -1,7 +1,7 @@
 //! Deleting organizations and users with many members: in bounded transactions, with an event for each.
 
-use latchkey_app::organizations::removals::Removals;
 use latchkey_kernel::background;
+use latchkey_organizations::removals::Removals;
 use latchkey_outbound::client::Options;
 use latchkey_testkit::TestServer;
 use serde_json::json;

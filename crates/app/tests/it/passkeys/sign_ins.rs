@@ -2,13 +2,13 @@
 
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::settings::Settings;
+use latchkey_presence::sessions::rules::Entry;
 use serde_json::{Value, json};
 
 use super::authenticator::Authenticator;
 use super::{ADDRESS, attempt, begun, options, owner, server, server_with, sign_in};
 use crate::me::support::{enter, me};
 use crate::sign_ins::{begin, identified, shown, step};
-use latchkey_app::presence::sessions::rules::Entry;
 
 fn strategies(factors: &Value) -> Vec<&str> {
     factors.as_array().unwrap().iter().map(|factor| factor["strategy"].as_str().unwrap()).collect()

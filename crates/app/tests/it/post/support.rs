@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use latchkey_app::messaging::post::Post;
 use latchkey_base::kinds::{InstanceId, MessageId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
@@ -13,6 +12,7 @@ use latchkey_kernel::environment::Environment;
 use latchkey_kernel::instances::store;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::{SealedSetting, Settings};
+use latchkey_messaging::post::Post;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use latchkey_app::people::users::store as users;
-use latchkey_app::presence::clients::model::Client;
-use latchkey_app::presence::clients::store as clients;
-use latchkey_app::presence::sessions::rules::{Entry, begin};
-use latchkey_app::presence::sessions::{activity, store as sessions};
 use latchkey_base::Id;
 use latchkey_base::kinds::UserId;
 use latchkey_base::page::Paging;
 use latchkey_base::rng::{Rng, SystemRng};
 use latchkey_base::time::Clock;
 use latchkey_kernel::settings::Settings;
+use latchkey_people::users::store as users;
+use latchkey_presence::clients::model::Client;
+use latchkey_presence::clients::store as clients;
+use latchkey_presence::sessions::rules::{Entry, begin};
+use latchkey_presence::sessions::{activity, store as sessions};
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

@@ -1,8 +1,9 @@
 //! Passwords: right, wrong, compromised, forgotten.
 
-use latchkey_testkit::TestServer;
+use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
+use super::second_factors::{SECRET, totp};
 use super::{EMAIL, PASSWORD, ada, begin, code, identified, shown, step};
 
 pub(super) const NEW: &str = "Another-horse-battery-43";
@@ -186,15 +187,36 @@ async fn a_compromised_password_cannot_be_chosen_again() {
     assert_eq!((&session["status"], &session["tasks"]), (&json!("active"), &Value::Null));
 }
 
+/// Whoever reads the mail of somebody must not keep them out.
 #[tokio::test]
-async fn a_new_password_does_not_stand_in_for_a_second_factor() {
+async fn a_new_password_counts_once_the_second_factor_is_shown() {
     let t = TestServer::start().await;
-    t.user(json!({
-        "email_address": [EMAIL], "password": PASSWORD, "totp_secret": "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ"
-    }))
-    .await;
+    let user = t.user(json!({"email_address": [EMAIL], "password": PASSWORD, "totp_secret": SECRET})).await;
+    let mut elsewhere = t.browser();
+    let id = shown(begin(&mut elsewhere, json!({"identifier": EMAIL, "password": PASSWORD})).await);
+    let shown_code = json!({"strategy": "totp", "code": totp(0)});
+    step(&mut elsewhere, id["id"].as_str().unwrap(), "attempt_second_factor", shown_code).await.ok();
+    let is_password = async |password: &str| {
+        let path = format!("/v1/users/{}/verify_password", user["id"].as_str().unwrap());
+        t.post(&path, json!({ "password": password })).await.status == 200
+    };
+    let sessions = async |browser: &mut Browser<'_>| {
+        browser.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len()
+    };
     let mut browser = t.browser();
     let id = forgotten(&t, &mut browser).await;
-    let sign_in = shown(step(&mut browser, &id, "reset_password", json!({"password": NEW})).await);
+    let fields = json!({"password": NEW, "sign_out_of_other_sessions": true});
+    let sign_in = shown(step(&mut browser, &id, "reset_password", fields).await);
     assert_eq!(sign_in["status"], "needs_second_factor");
+    assert!(is_password(PASSWORD).await && !is_password(NEW).await);
+    assert_eq!(sessions(&mut elsewhere).await, 1);
+    t.clock.advance_ms(30_000);
+    let wrong = json!({"strategy": "totp", "code": "000000"});
+    step(&mut browser, &id, "attempt_second_factor", wrong).await.is_error(422, "form_code_incorrect");
+    assert!(is_password(PASSWORD).await);
+    let right = json!({"strategy": "totp", "code": totp(1)});
+    let sign_in = shown(step(&mut browser, &id, "attempt_second_factor", right).await);
+    assert_eq!(sign_in["status"], "complete");
+    assert!(!is_password(PASSWORD).await && is_password(NEW).await);
+    assert_eq!((sessions(&mut elsewhere).await, sessions(&mut browser).await), (0, 1));
 }

@@ -1,8 +1,8 @@
 //! Answers that do not tell who has an account, and going on to sign up.
 
-use latchkey_app::people::users::credentials;
 use latchkey_kernel::limits::IMPORTED_DIGEST;
 use latchkey_kernel::settings::Settings;
+use latchkey_people::users::credentials;
 use latchkey_testkit::{Answer, Browser, TestServer};
 use serde_json::{Value, json};
 use tokio::time::Instant;

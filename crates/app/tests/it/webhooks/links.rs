@@ -2,7 +2,7 @@
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_groups::UPPER;
+use latchkey_app::GROUPS;
 use latchkey_testkit::{Answer, Tenant, TestServer};
 use serde_json::json;
 
@@ -71,7 +71,7 @@ async fn a_link_opens_the_operations_on_webhooks_of_its_instance_and_no_others()
     t.call(Some(&holder), "GET", &path, None).await.is_error(404, "resource_not_found");
 
     let before = t.everything().await;
-    let document = latchkey_app::document("http://127.0.0.1:3400", UPPER);
+    let document = latchkey_app::document("http://127.0.0.1:3400", GROUPS);
     let mut refused = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         for (method, entry) in methods.as_object().unwrap() {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use latchkey_app::events::webhooks::samples;
+use latchkey_events::webhooks::samples;
 use latchkey_jose::digest::hmac_sha256;
 use latchkey_kernel::events::Event;
 use latchkey_testkit::TestServer;

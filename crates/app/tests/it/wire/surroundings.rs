@@ -1,6 +1,6 @@
 //! Health, metrics, the OpenAPI document and the reference page.
 
-use latchkey_groups::UPPER;
+use latchkey_app::GROUPS;
 use latchkey_testkit::TestServer;
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn openapi_document_is_served_as_the_code_says() {
     let t = TestServer::start().await;
     let answer = t.call(None, "GET", "/openapi.json", None).await;
     assert_eq!(answer.header("content-type"), "application/json");
-    assert_eq!(answer.ok(), latchkey_app::document("http://127.0.0.1:3400", UPPER));
+    assert_eq!(answer.ok(), latchkey_app::document("http://127.0.0.1:3400", GROUPS));
 }
 
 #[tokio::test]

@@ -13,10 +13,10 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_jose::digest::{hex, sha256};
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::cx::Cx;
+use latchkey_people::external_accounts::tokens::ProviderTokens;
 use serde::{Deserialize, Serialize};
 
-use super::protocol::{AuthorizeRequest, Granted, Pending, Profile, ProviderTokens};
-use super::providers::profiles;
+use super::providers::{Profile, profiles};
 
 /// Where the page is.
 pub const PATH: &str = "/oauth-mock";
@@ -32,13 +32,13 @@ struct MockCode {
 }
 
 /// The address of the page for a sign-in.
-pub(super) fn url(request: &AuthorizeRequest<'_>) -> Result<String> {
-    let base = request.redirect_uri.strip_suffix(CALLBACK);
+pub(super) fn url(redirect_uri: &str, state: &str, login_hint: Option<&str>) -> Result<String> {
+    let base = redirect_uri.strip_suffix(CALLBACK);
     let base = base.ok_or_else(|| Error::new(Code::MisconfiguredOauthProvider))?;
     let mut url = url::Url::parse(&format!("{base}{PATH}"))
         .map_err(|_| Error::new(Code::MisconfiguredOauthProvider))?;
-    url.query_pairs_mut().append_pair("state", request.state);
-    if let Some(hint) = request.login_hint {
+    url.query_pairs_mut().append_pair("state", state);
+    if let Some(hint) = login_hint {
         url.query_pairs_mut().append_pair("login_hint", hint);
     }
     Ok(url.into())
@@ -53,16 +53,21 @@ pub(super) fn code(master: &MasterKey, state: &str, profile: Profile, now: Time)
     Ok(URL_SAFE_NO_PAD.encode(sealed))
 }
 
-/// The profile in a code.
-pub(super) fn granted(cx: &Cx, pending: &Pending, code: &str) -> Result<Granted> {
-    let profile = opened(&cx.app.master, &pending.state_digest, code, cx.now);
+/// The profile in a code, and tokens that stand for those of a provider.
+pub(super) fn granted(
+    cx: &Cx,
+    state_digest: &str,
+    scopes: &[String],
+    code: &str,
+) -> Result<(Profile, ProviderTokens)> {
+    let profile = opened(&cx.app.master, state_digest, code, cx.now);
     let mut profile = profile.ok_or_else(|| Error::new(Code::OauthTokenExchangeError))?;
-    profile.approved_scopes = pending.scopes.join(" ");
+    profile.approved_scopes = scopes.join(" ");
     let tokens = ProviderTokens {
         access_token: Some(format!("mock_{}", hex(&sha256(code.as_bytes())[..16]))),
         ..ProviderTokens::default()
     };
-    Ok(Granted { profile, tokens })
+    Ok((profile, tokens))
 }
 
 fn opened(master: &MasterKey, state_digest: &str, code: &str, now: Time) -> Option<Profile> {

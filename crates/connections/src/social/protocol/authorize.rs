@@ -42,7 +42,7 @@ pub async fn authorize(
     let endpoints = discovery::endpoints(cx, connection).await?;
     let pending = pending(&*cx.app.rng, connection, endpoints, &request);
     match connection.is_mock() {
-        true => Ok((mock::url(&request)?, pending)),
+        true => Ok((mock::url(request.redirect_uri, request.state, request.login_hint)?, pending)),
         false => Ok((url(connection, &pending, &request)?, pending)),
     }
 }

@@ -13,7 +13,7 @@ use latchkey_outbound::reach::Reach;
 use url::Url;
 
 use super::Endpoints;
-use crate::social::providers::{ProviderRow, UserSource, rows};
+use crate::social::providers::{Profile, ProviderRow, Said, UserSource, profiles, rows};
 
 const ONE_TAP: &str = "google_one_tap";
 
@@ -34,6 +34,15 @@ impl Connection {
     /// Such as `oauth_google`.
     pub fn strategy(&self) -> Strategy {
         self.strategy
+    }
+
+    /// What the provider said about somebody; nothing when it does not say who it is about.
+    pub(super) fn profile(&self, said: &Said<'_>) -> Option<Profile> {
+        let profile = match self.is_custom() {
+            true => profiles::custom(&self.settings.attributes, self.settings.email_verified, said),
+            false => (self.row.profile)(said),
+        };
+        profile.and_then(profiles::cleaned)
     }
 
     /// Whether people may sign in with it, and not only connect it to the account they have.

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::http::{CallFailure, Caller, Payload};
+use super::id_tokens::{self, Expected};
 use super::{
     Connection, Endpoints, Granted, Pending, Profile, ProviderTokens, caller, discovery, in_time, is_issuer,
     tokens,
 };
-use crate::social::id_tokens::{self, Expected};
 use crate::social::mock;
-use crate::social::providers::{Said, UserSource, profiles};
+use crate::social::providers::{Said, UserSource};
 
 /// Words by which providers say that somebody did not want to.
 const DENIALS: [&str; 5] =
@@ -50,7 +50,8 @@ pub async fn exchange(
     check_origin(pending, params)?;
     let code = code(params)?;
     if connection.is_mock() {
-        return mock::granted(cx, pending, code);
+        let (profile, tokens) = mock::granted(cx, &pending.state_digest, &pending.scopes, code)?;
+        return Ok(Granted { profile, tokens });
     }
     let late = || {
         tracing::warn!("{} took too long", connection.key);
@@ -218,7 +219,7 @@ impl Visit<'_> {
     fn profile(&self, said: &Said<'_>) -> Result<Profile> {
         self.check_same_user(said)?;
         check_hosted_domain(self.connection, said.claims)?;
-        let found = profiles::of(self.connection, said);
+        let found = self.connection.profile(said);
         found.ok_or_else(|| self.unknown(&CallFailure::Unusable("there is no usable id".to_owned())))
     }
 

@@ -11,7 +11,7 @@ use super::http::{CallFailure, Caller};
 
 /// Providers announce new keys hours before they sign with them.
 const KEPT_MS: i64 = 10 * 60 * 1000;
-/// A token with an unknown key asks for the keys anew, but not more often: anybody can write such a token.
+/// A token that no known key signed asks for the keys anew, but not more often: anybody can write such a token.
 const AGAIN_MS: i64 = 10 * 1000;
 const SETS: usize = 256;
 
@@ -40,7 +40,7 @@ impl ProviderKeys {
 }
 
 /// The keys at an address: those that were read a moment ago, unless they do not have the key of this name.
-pub(in crate::social) async fn keys(
+pub(super) async fn keys(
     cx: &Cx,
     caller: &Caller<'_>,
     url: &str,
@@ -54,9 +54,26 @@ pub(in crate::social) async fn keys(
             return Ok(kept.keys);
         }
     }
+    read(cx, caller, url).await
+}
+
+/// The keys at an address, read anew unless that was done a moment ago.
+pub(super) async fn newer(
+    cx: &Cx,
+    caller: &Caller<'_>,
+    url: &str,
+) -> Result<Option<Arc<ForeignKeys>>, CallFailure> {
+    let kept = cx.app.product.registry.all::<ProviderKeys>().first().and_then(|cache| cache.find(url));
+    match kept.is_some_and(|kept| cx.now.ms_since(kept.since) < AGAIN_MS) {
+        true => Ok(None),
+        false => read(cx, caller, url).await.map(Some),
+    }
+}
+
+async fn read(cx: &Cx, caller: &Caller<'_>, url: &str) -> Result<Arc<ForeignKeys>, CallFailure> {
     let document = caller.get(url, Vec::new()).await?;
     let keys = Arc::new(ForeignKeys::read(&document));
-    if let Some(cache) = cache {
+    if let Some(cache) = cx.app.product.registry.all::<ProviderKeys>().first() {
         cache.keep(url, KeptKeys { since: cx.now, keys: keys.clone() });
     }
     Ok(keys)

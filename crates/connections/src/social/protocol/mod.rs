@@ -8,7 +8,8 @@ pub mod connection;
 mod discovery;
 pub mod exchange;
 mod http;
-pub mod jwks;
+mod id_tokens;
+mod jwks;
 mod tokens;
 
 use latchkey_base::Result;
@@ -20,14 +21,14 @@ pub use authorize::{AuthorizeRequest, authorize};
 pub use connection::{Connection, find};
 pub use discovery::ProviderDocuments;
 pub use exchange::{CallbackParams, exchange, refresh};
+pub use id_tokens::id_token;
 pub use jwks::ProviderKeys;
 
-pub(super) use discovery::endpoints;
-pub(super) use http::Caller;
+use discovery::endpoints;
+use http::Caller;
 
-pub use latchkey_app::people::external_accounts::tokens::ProviderTokens;
+pub use latchkey_people::external_accounts::tokens::ProviderTokens;
 
-pub use super::id_tokens::id_token;
 pub use super::providers::Profile;
 
 /// What a provider gave.

@@ -8,22 +8,12 @@ use latchkey_kernel::settings::social::ProviderAttributes;
 use serde_json::Value;
 
 use super::{Profile, Said};
-use crate::social::protocol::Connection;
 
 const ID_CHARS: usize = 255;
 const NAME_CHARS: usize = 255;
 const URL_CHARS: usize = 2048;
 
-/// What a provider said about somebody; nothing when it does not say who it is about.
-pub fn of(connection: &Connection, said: &Said<'_>) -> Option<Profile> {
-    let profile = match connection.is_custom() {
-        true => custom(&connection.settings.attributes, connection.settings.email_verified, said),
-        false => (connection.row.profile)(said),
-    };
-    profile.and_then(cleaned)
-}
-
-/// The same within bounds; nothing without a usable id.
+/// A profile within bounds; nothing without a usable id.
 pub fn cleaned(profile: Profile) -> Option<Profile> {
     let id = profile.provider_user_id;
     if id.trim().is_empty() || id.chars().count() > ID_CHARS || id.chars().any(char::is_control) {
@@ -128,7 +118,11 @@ pub fn unproven_openid_user(said: &Said<'_>) -> Option<Profile> {
 
 /// A provider of an application's own, by the names that the settings say. What the userinfo endpoint says counts more
 /// than the ID token.
-fn custom(attributes: &ProviderAttributes, is_verified_unsaid: bool, said: &Said<'_>) -> Option<Profile> {
+pub(in crate::social) fn custom(
+    attributes: &ProviderAttributes,
+    is_verified_unsaid: bool,
+    said: &Said<'_>,
+) -> Option<Profile> {
     let find = |path: &str| match at(said.user, path) {
         Value::Null => at(said.claims, path),
         found => found,

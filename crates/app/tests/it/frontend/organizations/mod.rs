@@ -9,13 +9,13 @@ mod settings;
 
 use axum::body::Body;
 use axum::http::Request;
-use latchkey_app::organizations::access::model::Role;
-use latchkey_app::organizations::access::store as access;
 use latchkey_base::kinds::RoleId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
+use latchkey_organizations::access::model::Role;
+use latchkey_organizations::access::store as access;
 use latchkey_testkit::{Answer, PICTURE, TestServer};
 use serde_json::{Value, json};
 

@@ -1,6 +1,6 @@
 //! Who may do what: every operation, for every kind of caller.
 
-use latchkey_app::organizations::access::model::{
+use latchkey_organizations::access::model::{
     DELETE_PROFILE, MANAGE_DOMAINS, MANAGE_MEMBERSHIPS, MANAGE_PROFILE, READ_DOMAINS, READ_MEMBERSHIPS,
 };
 use latchkey_testkit::{Answer, TestServer};

@@ -1,10 +1,10 @@
 //! What pages know of organizations before anybody does anything, and how developers turn them on.
 
-use latchkey_app::organizations::access::store as access;
 use latchkey_base::time::Clock;
 use latchkey_kernel::instances::store::{find, save_settings};
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::{EnrollmentMode, Settings};
+use latchkey_organizations::access::store as access;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 

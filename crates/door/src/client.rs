@@ -1,0 +1,205 @@
+//! A client as the browser sees it: everybody signed in on it, each with a token at most seconds old, and the
+//! attempts under way. Nearly every answer carries it, because the script in the page keeps no state of its own.
+
+use std::sync::Arc;
+
+use latchkey_base::kinds::{ClientId, SessionId};
+use latchkey_base::{Result, Time};
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::keyring::Signer;
+use latchkey_people::users::view::ViewContext;
+use latchkey_presence::clients::model::Client;
+use latchkey_presence::clients::store;
+use latchkey_presence::sessions::own_memberships::OwnMemberships;
+use latchkey_presence::sessions::present::PresentSession;
+use latchkey_presence::sessions::tokens::{self, Minting};
+use latchkey_presence::sessions::view::FrontendSessionView;
+use latchkey_presence::sessions::{custom_claims, store as session_store, view as sessions};
+use latchkey_presence::{sign_ins, sign_ups};
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::site::Site;
+use super::visitor::Visitor;
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Client")]
+pub struct ClientView<'a> {
+    object: &'static str,
+    id: &'a ClientId,
+    sessions: Vec<FrontendSessionView<'a>>,
+    #[schemars(with = "Option<Value>")]
+    sign_in: Option<&'a RawValue>,
+    #[schemars(with = "Option<Value>")]
+    sign_up: Option<&'a RawValue>,
+    last_active_session_id: Option<&'a SessionId>,
+    last_authentication_strategy: Option<&'a str>,
+    /// Only browsers that shorten cookies would need it.
+    cookie_expires_at: Option<Time>,
+    captcha_bypass: bool,
+    created_at: Time,
+    updated_at: Time,
+}
+
+/// What a refusal tells of the client.
+#[derive(Serialize)]
+pub struct ClientMeta<'a> {
+    pub client: ClientView<'a>,
+}
+
+/// A client and all that is shown with it.
+pub struct ShownClient {
+    client: Client,
+    sessions: Vec<(PresentSession, Arc<str>)>,
+    memberships: OwnMemberships,
+    sign_in: Option<Box<RawValue>>,
+    sign_up: Option<Box<RawValue>>,
+}
+
+/// Loads what is shown of a visitor's client, with a token for each session.
+pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
+    let Some(client) = &visitor.client else { return Ok(None) };
+    let instance = &visitor.site.instance;
+    let mut tx = cx.app.db.read().await?;
+    let found = store::find_with_digest(&mut tx, instance, &client.id).await?;
+    let Some((client, _)) = found.filter(|(_, digest)| visitor.is_of(digest)) else { return Ok(None) };
+    let live =
+        session_store::live_of_client(&mut tx, instance, &client.id, &visitor.site.settings, cx.now).await?;
+    drop(tx);
+    Ok(Some(shown_client(cx, visitor, client, live).await?))
+}
+
+/// The same for a visitor whose client nobody has changed since the request came.
+pub async fn load_unchanged(cx: &Cx, visitor: &mut Visitor) -> Result<Option<ShownClient>> {
+    let Some((client, mut live)) = visitor.client.clone().zip(visitor.live.take()) else {
+        return load(cx, visitor).await;
+    };
+    live.retain(|present| present.session.is_live(cx.now));
+    Ok(Some(shown_client(cx, visitor, client, live).await?))
+}
+
+async fn shown_client(
+    cx: &Cx,
+    visitor: &Visitor,
+    client: Client,
+    live: Vec<PresentSession>,
+) -> Result<ShownClient> {
+    let site = &*visitor.site;
+    let (mut sign_in, mut sign_up) = (None, None);
+    if client.sign_in.is_some() || client.sign_up.is_some() {
+        let (mut tx, context) = (cx.app.db.read().await?, view_context(site, cx.now));
+        sign_in = sign_ins::shown(&mut tx, context, &client).await?;
+        sign_up = sign_ups::shown(&mut tx, context, &client).await?;
+    }
+    let memberships = match live.is_empty() {
+        true => OwnMemberships::default(),
+        false => own_memberships(cx, site, &live).await?,
+    };
+    // Signing is slow compared to reading; nobody should wait for a connection meanwhile.
+    let signer = match live.is_empty() {
+        true => None,
+        false => Some(site.signer(&cx.app, cx.now).await?),
+    };
+    let mut sessions = Vec::with_capacity(live.len());
+    if let Some(signer) = signer {
+        for present in live {
+            let minting = minting(cx, visitor, &present, Some(&memberships)).await?;
+            let changed_at = client.updated_at;
+            let token = tokens::mint_or_reuse(&present.session, changed_at, &minting, &signer, &cx.app)?;
+            sessions.push((present, token));
+        }
+    }
+    Ok(ShownClient { client, sessions, memberships, sign_in, sign_up })
+}
+
+/// The memberships of everybody who is signed in.
+async fn own_memberships(cx: &Cx, site: &Site, live: &[PresentSession]) -> Result<OwnMemberships> {
+    if !site.settings.organizations.enabled {
+        return Ok(OwnMemberships::default());
+    }
+    let mut tx = cx.app.db.read().await?;
+    OwnMemberships::of_sessions(&mut tx, &site.instance, live, cx.now).await
+}
+
+/// The memberships that are shown with a client; none without one.
+pub fn memberships(shown: Option<&ShownClient>) -> &OwnMemberships {
+    static NONE: OwnMemberships = OwnMemberships::none();
+    shown.map_or(&NONE, |shown| &shown.memberships)
+}
+
+/// Mints a token of a session for the page that asks.
+pub async fn mint(cx: &Cx, visitor: &Visitor, present: &PresentSession, signer: &Signer) -> Result<String> {
+    tokens::mint(&present.session, &minting(cx, visitor, present, None).await?, signer, &*cx.app.rng)
+}
+
+async fn minting<'a>(
+    cx: &Cx,
+    visitor: &'a Visitor,
+    present: &'a PresentSession,
+    memberships: Option<&OwnMemberships>,
+) -> Result<Minting<'a>> {
+    let site = &*visitor.site;
+    Ok(Minting {
+        now: cx.now,
+        issuer: &site.issuer,
+        origin: visitor.origin.as_deref(),
+        lifetime_seconds: site.settings.session.token_lifetime_seconds,
+        version: cx.version,
+        custom: custom_claims(&cx.app.db, &site.settings, present, memberships, &site.base_url).await?,
+        entitlements: &present.user.entitlements,
+        active: present.active.as_ref(),
+    })
+}
+
+/// How users of an instance are shown.
+pub fn view_context(site: &Site, now: Time) -> ViewContext<'_> {
+    ViewContext {
+        now,
+        settings: &site.settings,
+        api_url: &site.base_url,
+        relying_party: Some(&site.relying_party),
+    }
+}
+
+impl ShownClient {
+    /// Whether anybody is signed in.
+    pub fn has_sessions(&self) -> bool {
+        !self.sessions.is_empty()
+    }
+
+    /// The client itself.
+    pub fn client(&self) -> &Client {
+        &self.client
+    }
+
+    /// The sessions, each with a token.
+    pub fn sessions(&self) -> &[(PresentSession, Arc<str>)] {
+        &self.sessions
+    }
+
+    /// How it looks.
+    pub fn view<'a>(&'a self, context: ViewContext<'a>) -> ClientView<'a> {
+        let shown = self.sessions.iter();
+        let is_listed = |id: &&SessionId| self.sessions.iter().any(|(present, _)| present.session.id == **id);
+        ClientView {
+            object: "client",
+            id: &self.client.id,
+            sessions: shown
+                .map(|(present, token)| {
+                    let PresentSession { session, user, .. } = present;
+                    sessions::frontend(session, user, Some(token), &self.memberships, context)
+                })
+                .collect(),
+            sign_in: self.sign_in.as_deref(),
+            sign_up: self.sign_up.as_deref(),
+            last_active_session_id: self.client.last_active_session.as_ref().filter(is_listed),
+            last_authentication_strategy: self.client.last_authentication_strategy.as_deref(),
+            cookie_expires_at: None,
+            captcha_bypass: false,
+            created_at: self.client.created_at,
+            updated_at: self.client.changed_at(context.now),
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! Handshakes of satellite domains. A satellite that does not know who is signed in sends the browser to the
+//! primary domain, which vouches for it; then the satellite answers itself, as it has the app's cookies.
+
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
+use latchkey_base::{Code, Error, Result};
+use latchkey_door::client;
+use latchkey_door::redirects::{self, Destination};
+use latchkey_door::reply::away;
+use latchkey_door::visitor::Visitor;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::domains::rules as domains;
+
+use super::frontend::HandshakeRequest;
+use crate::sync::{rules, steps};
+
+pub(super) const PATH: &str = "/v1/client/handshake";
+
+/// Where a handshake goes before it can be answered; `None` if it can be.
+pub(super) async fn detour(
+    cx: &Cx,
+    visitor: &Visitor,
+    headers: &HeaderMap,
+    query: &HandshakeRequest,
+    back: &Destination,
+) -> Result<Option<Response>> {
+    let site = &*visitor.site;
+    match (&site.satellite, query.satellite_fapi.as_deref()) {
+        (Some(satellite), _) => {
+            let (reason, is_synced) =
+                (query.__clerk_hs_reason.as_deref(), query.__clerk_synced == Some(true));
+            let shown_client = client::load(cx, visitor).await?;
+            let is_signed_in = shown_client.is_some_and(|shown_client| shown_client.has_sessions());
+            if !rules::asks_primary(reason, is_synced, is_signed_in) {
+                return Ok(None);
+            }
+            let primary =
+                question(&satellite.primary_url, query, back).with("satellite_fapi", &satellite.host);
+            Ok(Some(steps::begin(cx, visitor, headers, &primary)?))
+        }
+        (None, Some(frontend_api)) => {
+            let satellite = domains::at(&site.settings.satellites, frontend_api)
+                .ok_or_else(|| Error::param(Code::InvalidHandshake, "satellite_fapi"))?;
+            let there = question(&domains::url(satellite), query, back);
+            Ok(Some(match &query.link_state {
+                Some(state) => steps::vouch(cx, visitor, satellite, state, &there).await?,
+                // The satellite must know the browser again, so it begins there.
+                None => away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?,
+            }))
+        }
+        (None, None) => Ok(None),
+    }
+}
+
+/// The same handshake on another domain.
+fn question(base_url: &str, query: &HandshakeRequest, back: &Destination) -> Destination {
+    let url = redirects::trusted(format!("{base_url}{PATH}")).with("redirect_url", back.as_str());
+    let url = match query.format.as_deref() {
+        Some("nonce") => url.with("format", "nonce"),
+        _ => url,
+    };
+    let url = match query.suffixed_cookies {
+        Some(true) => url.with("suffixed_cookies", "true"),
+        _ => url,
+    };
+    match &query.organization_id {
+        Some(id) => url.with("organization_id", id),
+        None => url,
+    }
+}

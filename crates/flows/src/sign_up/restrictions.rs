@@ -1,0 +1,44 @@
+//! Who may sign up, by the lists and by what others have: what has to be looked up.
+
+use latchkey_base::{Error, Problem, Result};
+use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_people::restrictions::check::{alias_problem, listed_problems};
+use latchkey_people::restrictions::rules::unlisted;
+use latchkey_people::users::model::ContactKind;
+use latchkey_presence::sign_ups::model::SignUp;
+
+use super::rules;
+
+/// Refuses an attempt with something that may not enter. The address that the application invited itself needs no place
+/// on the allow-list.
+pub async fn check(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
+    rules::accepted(sign_up, &act.settings, act.test_mode)?;
+    let held = rules::contacts_of(sign_up);
+    let held: Vec<_> = held.iter().map(|(kind, value)| (*kind, value.as_str())).collect();
+    let invited = sign_up.application_invitation.as_ref().map(|_| ContactKind::Email);
+    let problems = listed_problems(tx, &act.instance, &act.settings, &held, invited).await?;
+    Error::collect(problems.into_iter().flatten().collect())
+}
+
+/// The same for an attempt that is complete otherwise: it has to have something that can stand on the allow-list.
+pub async fn check_complete(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
+    check(tx, act, sign_up).await?;
+    if act.settings.has_allowlist() && rules::contacts_of(sign_up).is_empty() {
+        return Err(unlisted().into());
+    }
+    let mut problems = Vec::new();
+    for (kind, value) in rules::contacts_of(sign_up) {
+        problems.extend(alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?);
+    }
+    Error::collect(problems)
+}
+
+/// Which addresses are another spelling of somebody else's, as far as that may be told.
+pub async fn aliases(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<Vec<Problem>> {
+    let mut problems = Vec::new();
+    for (kind, value) in rules::tellable_contacts(sign_up, &act.settings) {
+        problems.extend(alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?);
+    }
+    Ok(problems)
+}

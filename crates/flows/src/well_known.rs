@@ -1,0 +1,170 @@
+//! What others look up about an instance by convention: the keys its tokens are checked with, who it is, and whether
+//! it is well.
+
+use axum::http::HeaderMap;
+use axum::response::Response;
+use latchkey_base::{Code, Error, Result};
+use latchkey_door::site::{At, Site};
+use latchkey_jose::jwk::{Jwk, Jwks};
+use latchkey_kernel::AppState;
+use latchkey_kernel::cx::Cx;
+use latchkey_kernel::instances::store;
+use latchkey_web::api::Api;
+use latchkey_web::query::Query;
+use latchkey_web::reply::Failure;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+pub fn routes(api: &mut Api<AppState>) {
+    api.group("Well Known");
+    api.get("/.well-known/jwks.json", "getJWKS", jwks)
+        .summary("Get the JSON Web Key Set of the instance")
+        .returns::<Jwks>()
+        .only_reads();
+    api.get("/.well-known/openid-configuration", "getOpenIDConfiguration", openid_configuration)
+        .summary("Get the OpenID configuration of the instance")
+        .returns::<OpenIdConfiguration>()
+        .only_reads();
+    api.get(
+        "/.well-known/oauth-authorization-server",
+        "getOAuth2AuthorizationServerMetadata",
+        authorization_server,
+    )
+    .summary("Get the metadata of the authorization server")
+    .returns::<AuthorizationServer>()
+    .only_reads();
+    api.group("Health");
+    api.get("/v1/health", "getHealth", health)
+        .summary("Tell that the Frontend API answers")
+        .returns::<Health>()
+        .only_reads();
+    api.get("/v1/proxy-health", "getProxyHealth", proxy_health)
+        .summary("Tell what arrives through a proxy")
+        .returns::<ProxyHealth>()
+        .instead(&[(422, 400)])
+        .only_reads();
+}
+
+async fn jwks(cx: Cx, At(site): At) -> Result<Response, Failure> {
+    let mut tx = cx.app.db.read().await?;
+    let stored = store::public_keys(&mut tx, &site.instance, cx.now).await?;
+    let keys = stored.iter().map(|jwk| serde_json::from_str::<Jwk>(jwk).map_err(Error::internal));
+    cx.reply_unversioned(&Jwks { keys: keys.collect::<Result<_>>()? })
+}
+
+/// Where things are. No application can ask for sign-in by OAuth yet, so the lists of how are empty.
+#[derive(Serialize, JsonSchema)]
+struct Endpoints {
+    issuer: String,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    revocation_endpoint: String,
+    jwks_uri: String,
+    scopes_supported: Vec<String>,
+    response_types_supported: Vec<String>,
+    grant_types_supported: Vec<String>,
+    subject_types_supported: Vec<&'static str>,
+    id_token_signing_alg_values_supported: Vec<&'static str>,
+    token_endpoint_auth_methods_supported: Vec<String>,
+    claims_supported: Vec<String>,
+    code_challenge_methods_supported: Vec<&'static str>,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct OpenIdConfiguration {
+    #[serde(flatten)]
+    endpoints: Endpoints,
+    introspection_endpoint: String,
+    userinfo_endpoint: String,
+    response_modes_supported: Vec<String>,
+    backchannel_logout_supported: bool,
+    frontchannel_logout_supported: bool,
+}
+
+#[derive(Serialize, JsonSchema)]
+struct AuthorizationServer {
+    #[serde(flatten)]
+    endpoints: Endpoints,
+}
+
+fn endpoints(site: &Site) -> Endpoints {
+    let base = &site.base_url;
+    Endpoints {
+        issuer: site.issuer.clone(),
+        authorization_endpoint: format!("{base}/oauth/authorize"),
+        token_endpoint: format!("{base}/oauth/token"),
+        revocation_endpoint: format!("{base}/oauth/token/revoke"),
+        jwks_uri: format!("{base}/.well-known/jwks.json"),
+        scopes_supported: Vec::new(),
+        response_types_supported: Vec::new(),
+        grant_types_supported: Vec::new(),
+        subject_types_supported: vec!["public"],
+        id_token_signing_alg_values_supported: vec!["RS256"],
+        token_endpoint_auth_methods_supported: Vec::new(),
+        claims_supported: Vec::new(),
+        code_challenge_methods_supported: vec!["S256"],
+    }
+}
+
+async fn openid_configuration(cx: Cx, At(site): At) -> Result<Response, Failure> {
+    cx.reply_unversioned(&OpenIdConfiguration {
+        introspection_endpoint: format!("{}/oauth/token_info", site.base_url),
+        userinfo_endpoint: format!("{}/oauth/userinfo", site.base_url),
+        response_modes_supported: Vec::new(),
+        backchannel_logout_supported: false,
+        frontchannel_logout_supported: false,
+        endpoints: endpoints(&site),
+    })
+}
+
+async fn authorization_server(cx: Cx, At(site): At) -> Result<Response, Failure> {
+    cx.reply_unversioned(&AuthorizationServer { endpoints: endpoints(&site) })
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Health {
+    status: &'static str,
+}
+
+async fn health(cx: Cx) -> Result<Response, Failure> {
+    cx.reply_unversioned(&Health { status: "healthy" })
+}
+
+/// Whether a proxy passes on what it must.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+enum ProxyHealth {
+    Good { status: &'static str, x_forwarded_for: String },
+    Bad { status: &'static str, message: &'static str },
+}
+
+/// Query of `getProxyHealth`.
+#[derive(Deserialize, JsonSchema)]
+struct ProxyHealthQuery {
+    /// The domain that the proxy is for. The host of the request decides which instance answers.
+    domain_id: String,
+}
+
+/// The gate has checked the secret key already, if one came.
+async fn proxy_health(
+    cx: Cx,
+    Query(query): Query<ProxyHealthQuery>,
+    headers: HeaderMap,
+) -> Result<Response, Failure> {
+    if query.domain_id.is_empty() {
+        return Err(Error::param(Code::FormParamMissing, "domain_id")
+            .saying("`domain_id` is required.")
+            .into());
+    }
+    let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    let seen = match (header("clerk-proxy-url"), header("clerk-secret-key"), header("x-forwarded-for")) {
+        (Some(_), Some(_), Some(address)) => {
+            ProxyHealth::Good { status: "healthy", x_forwarded_for: address.to_owned() }
+        }
+        _ => ProxyHealth::Bad {
+            status: "unhealthy",
+            message: "The proxy must send the headers Clerk-Proxy-Url, Clerk-Secret-Key and X-Forwarded-For.",
+        },
+    };
+    cx.reply_unversioned(&seen)
+}

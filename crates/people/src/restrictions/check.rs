@@ -1,0 +1,186 @@
+//! Asking whether an identifier may enter. Without lists in use nothing is read.
+
+use std::collections::BTreeSet;
+
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::text::fold;
+use latchkey_base::{Error, Problem, Result};
+use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
+use latchkey_kernel::settings::Settings;
+
+use super::model::EntryList;
+use super::rules::Standing;
+use super::{rules, store};
+use crate::users::model::{Contact, ContactKind, User};
+use crate::users::store as users;
+
+/// An identifier in its stored form.
+pub type EntryIdentifier<'a> = (ContactKind, &'a str);
+
+/// Refuses a user who is to be created with something that may not enter.
+pub async fn check_new_user(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    let held: Vec<EntryIdentifier<'_>> =
+        contacts(user).map(|(kind, contact)| (kind, contact.value.as_str())).collect();
+    let listed = listed_problems(tx, &act.instance, &act.settings, &held, None).await?;
+    let mut problems = Vec::new();
+    for (identifier, listed) in held.into_iter().zip(listed) {
+        problems.extend(match listed {
+            Some(problem) => Some(problem),
+            None => own_problem(tx, act, identifier).await?,
+        });
+    }
+    Error::collect(problems)
+}
+
+/// Refuses an identifier that is to be added to an account. An address must be on the allow-list itself, if that is in
+/// use. For a number or wallet it is enough that the account has something that is.
+pub async fn check_added(
+    tx: &mut Tx,
+    act: &Act,
+    user: &User,
+    (kind, value): EntryIdentifier<'_>,
+    may_be_taken: bool,
+) -> Result<()> {
+    let mut together = vec![(kind, value)];
+    if kind != ContactKind::Email {
+        let proven = contacts(user).filter(|(_, contact)| contact.is_exclusive());
+        together.extend(proven.map(|(kind, contact)| (kind, contact.value.as_str())));
+    }
+    let listed = listed_problems(tx, &act.instance, &act.settings, &together, None).await?;
+    let problem = match listed.into_iter().next().flatten() {
+        Some(problem) => Some(problem),
+        // That somebody has it in another spelling shows when it is proven.
+        None if may_be_taken => rules::blocked(kind, value, &act.settings, act.test_mode),
+        None => own_problem(tx, act, (kind, value)).await?,
+    };
+    Error::collect(problem.into_iter().collect())
+}
+
+/// Why an identifier may not enter, whatever stands on the lists, if it may not.
+async fn own_problem(tx: &mut Tx, act: &Act, (kind, value): EntryIdentifier<'_>) -> Result<Option<Problem>> {
+    match rules::blocked(kind, value, &act.settings, act.test_mode) {
+        Some(problem) => Ok(Some(problem)),
+        None => alias_problem(tx, &act.instance, &act.settings, (kind, value)).await,
+    }
+}
+
+/// Why the lists keep the identifiers of one person out, for each that they do. Where the allow-list is in use, one that is
+/// admitted is enough for all: whoever has an address on it may be asked for a phone number as well. `invited` is what the
+/// application invited itself.
+pub async fn listed_problems(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    settings: &Settings,
+    held: &[EntryIdentifier<'_>],
+    invited: Option<ContactKind>,
+) -> Result<Vec<Option<Problem>>> {
+    let mut standings = Vec::with_capacity(held.len());
+    for (kind, value) in held {
+        let found = lists_of(tx, instance, settings, (*kind, value)).await?;
+        standings.push(rules::standing(&found, invited == Some(*kind), settings));
+    }
+    let is_admitted = standings.contains(&Standing::Admitted);
+    let problem = |(standing, (kind, value)): (Standing, &EntryIdentifier<'_>)| match standing {
+        Standing::Admitted => None,
+        Standing::Unlisted if is_admitted => None,
+        Standing::Unlisted | Standing::Blocked => Some(rules::refusal(*kind, value)),
+    };
+    Ok(standings.into_iter().zip(held).map(problem).collect())
+}
+
+/// Why an address of Gmail is refused that differs by dots from one that has an account, if it is.
+pub async fn alias_problem(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    settings: &Settings,
+    (kind, value): EntryIdentifier<'_>,
+) -> Result<Option<Problem>> {
+    let Some(plain) = rules::without_dots(kind, value, settings) else { return Ok(None) };
+    let is_held = users::is_held(tx, instance, kind.name(), &plain).await?;
+    Ok(is_held.then(|| rules::refusal(kind, value)))
+}
+
+/// Refuses somebody who has proven who they are and whom the lists keep out.
+pub async fn check_sign_in(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    Error::collect(sign_in_problem(tx, act, user).await?.into_iter().collect())
+}
+
+/// Refuses whoever says that they are somebody whom the lists keep out. A stranger may say so, and learns nothing about
+/// the account.
+pub async fn check_typed(tx: &mut Tx, act: &Act, user: &User, identifier: &str) -> Result<()> {
+    match sign_in_problem(tx, act, user).await? {
+        Some(_) => Err(rules::typed_refusal(identifier).into()),
+        None => Ok(()),
+    }
+}
+
+/// Refuses somebody who follows an invitation to the application and whom the lists keep out, where the lists count for
+/// signing in. The invited address needs no place on the allow-list.
+pub async fn check_invited(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    if act.settings.restrictions.allowlist_blocklist_disabled_on_sign_in {
+        return Ok(());
+    }
+    let proven = contacts(user).filter(|(_, contact)| contact.is_exclusive());
+    let held: Vec<EntryIdentifier<'_>> =
+        proven.map(|(kind, contact)| (kind, contact.value.as_str())).collect();
+    let invited = Some(ContactKind::Email);
+    let problems = listed_problems(tx, &act.instance, &act.settings, &held, invited).await?;
+    Error::collect(problems.into_iter().flatten().collect())
+}
+
+/// Why the lists keep somebody out who has an account and signs in, where the lists count for that. What is not proven
+/// does not count. Whoever has nothing that could stand on a list passes the block-list only.
+async fn sign_in_problem(tx: &mut Tx, act: &Act, user: &User) -> Result<Option<Problem>> {
+    let settings = &act.settings;
+    if settings.restrictions.allowlist_blocklist_disabled_on_sign_in {
+        return Ok(None);
+    }
+    let held: Vec<(ContactKind, String)> = contacts(user)
+        .filter(|(_, contact)| contact.is_exclusive())
+        .map(|(kind, contact)| (kind, contact.value.clone()))
+        .collect();
+    let mut is_allowed = !settings.has_allowlist();
+    let mut blocked = None;
+    for (kind, value) in &held {
+        let found = lists_of(tx, &act.instance, settings, (*kind, value)).await?;
+        is_allowed |= found.contains(&EntryList::Allow);
+        if found.contains(&EntryList::Block) {
+            blocked = blocked.or(Some(rules::refusal(*kind, value)));
+        }
+    }
+    Ok(match blocked {
+        // Where the allow-list is in use and has one of theirs, it has the last word.
+        _ if is_allowed && settings.has_allowlist() => None,
+        Some(problem) => Some(problem),
+        None if is_allowed => None,
+        None => Some(rules::unlisted()),
+    })
+}
+
+/// On which of the lists in use an identifier stands.
+async fn lists_of(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    settings: &Settings,
+    (kind, value): EntryIdentifier<'_>,
+) -> Result<Vec<EntryList>> {
+    let lists =
+        [(EntryList::Allow, settings.has_allowlist()), (EntryList::Block, settings.restrictions.blocklist)];
+    let mut wanted: Vec<(EntryList, String)> = Vec::new();
+    for (list, _) in lists.into_iter().filter(|(_, is_used)| *is_used) {
+        wanted.extend(rules::keys(kind, value, list).into_iter().map(|key| (list, fold(&key))));
+    }
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let keys: BTreeSet<String> = wanted.iter().map(|(_, key)| key.clone()).collect();
+    let found = store::found(tx, instance, &keys.into_iter().collect::<Vec<_>>()).await?;
+    Ok(found.into_iter().filter(|found| wanted.contains(found)).map(|(list, _)| list).collect())
+}
+
+fn contacts(user: &User) -> impl Iterator<Item = (ContactKind, &Contact)> {
+    [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]
+        .into_iter()
+        .flat_map(|kind| user.contacts(kind).all.iter().map(move |contact| (kind, contact)))
+}

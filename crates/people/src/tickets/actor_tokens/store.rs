@@ -1,0 +1,61 @@
+//! The SQL of actor tokens.
+
+use latchkey_base::kinds::{ActorTokenId, InstanceId};
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::document;
+
+use super::model::ActorToken;
+use crate::tickets::store::{grant_row, read_grant};
+
+static ACTOR_TOKENS: Table = Table::new("actor_tokens", &["instance_id", "id"])
+    .saved(&["status", "updated_at"])
+    .fixed(&[
+        "user_id",
+        "ticket_digest",
+        "expire_at",
+        "created_at",
+        "actor",
+        "session_seconds",
+        "organization_id",
+    ])
+    .aged_by("expire_at");
+
+pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Result<Option<ActorToken>> {
+    ACTOR_TOKENS.find(tx, &[instance.into(), id.into()], read).await
+}
+
+/// One token, to change it.
+pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Result<Option<ActorToken>> {
+    ACTOR_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+pub async fn insert(tx: &mut Tx, token: &ActorToken) -> Result<()> {
+    let mut row = grant_row(&token.id, &token.grant);
+    row.extend([
+        document::write(&token.actor)?.into(),
+        token.session_seconds.into(),
+        token.organization.as_ref().into(),
+    ]);
+    ACTOR_TOKENS.insert(tx, &row).await
+}
+
+/// Saves what became of a token.
+pub async fn save(tx: &mut Tx, token: &ActorToken) -> Result<()> {
+    ACTOR_TOKENS.save(tx, &grant_row(&token.id, &token.grant)).await
+}
+
+/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    ACTOR_TOKENS.delete_old(tx, before, limit).await
+}
+
+fn read(row: &Row<'_>) -> Result<ActorToken, DbError> {
+    Ok(ActorToken {
+        id: row.id(1)?,
+        grant: read_grant(row)?,
+        actor: document::read("actor", row.str(8)?)?,
+        session_seconds: row.int(9)?,
+        organization: row.maybe_id(10)?,
+    })
+}

@@ -1,0 +1,46 @@
+//! The SQL of sign-in tokens.
+
+use latchkey_base::kinds::{InstanceId, SignInTokenId};
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, Row, Table, Tx, Value};
+
+use super::model::SignInToken;
+use crate::tickets::store::{grant_row, read_grant};
+
+static SIGN_IN_TOKENS: Table = Table::new("sign_in_tokens", &["instance_id", "id"])
+    .saved(&["status", "updated_at"])
+    .fixed(&["user_id", "ticket_digest", "expire_at", "created_at", "organization_id"])
+    .aged_by("expire_at");
+
+pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {
+    SIGN_IN_TOKENS.find(tx, &[instance.into(), id.into()], read).await
+}
+
+/// One token, to change it.
+pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {
+    SIGN_IN_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+pub async fn insert(tx: &mut Tx, token: &SignInToken) -> Result<()> {
+    SIGN_IN_TOKENS.insert(tx, &row(token)).await
+}
+
+/// Saves what became of a token.
+pub async fn save(tx: &mut Tx, token: &SignInToken) -> Result<()> {
+    SIGN_IN_TOKENS.save(tx, &row(token)).await
+}
+
+/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    SIGN_IN_TOKENS.delete_old(tx, before, limit).await
+}
+
+fn row(token: &SignInToken) -> Vec<Value> {
+    let mut row = grant_row(&token.id, &token.grant);
+    row.push(token.organization.as_ref().into());
+    row
+}
+
+fn read(row: &Row<'_>) -> Result<SignInToken, DbError> {
+    Ok(SignInToken { id: row.id(1)?, grant: read_grant(row)?, organization: row.maybe_id(8)? })
+}

@@ -1,0 +1,483 @@
+//! The SQL of sessions. All that is read is as it counts by the settings of the instance.
+
+use std::sync::{Arc, LazyLock};
+
+use latchkey_base::kinds::{ClientId, InstanceId, SessionId, UserId};
+use latchkey_base::page::Paging;
+use latchkey_base::{Result, Time};
+use latchkey_db::{DbError, List, Row, Statement, Table, Tx, Value};
+use latchkey_kernel::document;
+use latchkey_kernel::instances::store::{INSTANCE_WITH_SIGNING_KEY, InstanceBy, read_with_signing_key};
+use latchkey_kernel::settings::Settings;
+use latchkey_organizations::access::model::Access;
+use latchkey_organizations::access::store as access;
+use latchkey_organizations::choices::ChosenOrganization;
+use latchkey_organizations::memberships::model::{ActiveMembership, Membership};
+use latchkey_organizations::memberships::store::{
+    self as memberships, ACTIVE_COLUMNS, ACTIVE_JOINS, ACTIVE_ROLES, IS_ACTIVE,
+};
+use latchkey_organizations::orgs::model::Organization;
+use latchkey_people::users::model::User;
+use latchkey_people::users::store as users;
+
+use super::model::{Session, SessionStatus};
+use super::present::{ClientWithSessions, InstanceWithClient, PresentSession};
+use crate::clients::model::Client;
+use crate::clients::store as clients;
+use crate::domain_changes::store::{DomainChange, Place};
+
+static SESSIONS: Table = Table::new("sessions", &["instance_id", "id"])
+    .saved(&[
+        "status",
+        "document",
+        "expire_at",
+        "abandon_at",
+        "active_organization_id",
+        "active_membership_id",
+    ])
+    .fixed(&["client_id", "user_id", "created_at", "is_acted"])
+    .aged_by("expire_at");
+static RENEWED_TOKENS: Table = Table::new("renewed_tokens", &["instance_id", "token_digest"])
+    .fixed(&["session_id", "expire_at"])
+    .aged_by("expire_at");
+
+/// A session, the organization it names, and whether its user is a member of that; `SEEN_FROM` follows.
+const SEEN: &str = "SELECT s.instance_id, s.document, s.active_organization_id, s.active_membership_id, ";
+const SEEN_FROM: &str = " FROM sessions s WHERE s.instance_id = $1";
+/// What waits for no choice of an organization, and what waits for that or for something else.
+static CHOSEN: LazyLock<String> = LazyLock::new(|| ["(is_acted OR ", IS_ACTIVE, ")"].concat());
+static UNFINISHED: LazyLock<String> =
+    LazyLock::new(|| ["(status = 'pending' OR NOT (is_acted OR ", IS_ACTIVE, "))"].concat());
+/// The same as one text, for lists.
+static LISTED: LazyLock<String> = LazyLock::new(|| [SEEN, IS_ACTIVE, " FROM sessions s"].concat());
+
+/// A session with its user and with the organization they work for.
+const WITH_USER: &str = "SELECT s.instance_id, s.document, u.document";
+const WITH_USER_FROM: &str =
+    " FROM sessions s JOIN users u ON u.instance_id = s.instance_id AND u.id = s.user_id";
+
+/// The ones that still count, at the third parameter.
+const LIVE: &str = " AND status IN ('active', 'pending') AND expire_at > $3 AND abandon_at > $3";
+
+/// The roles of the instance, with the first session on a client that works for an organization; they may be long. The
+/// second parameter is the time.
+const ROLES_ONCE: &str = ", CASE WHEN o.id IS NULL OR EXISTS (SELECT 1 FROM sessions e WHERE e.instance_id = s.instance_id \
+     AND e.client_id = s.client_id AND e.active_organization_id IS NOT NULL AND e.status IN ('active', 'pending') \
+     AND e.expire_at > $2 AND e.abandon_at > $2 AND (e.created_at, e.id) < (s.created_at, s.id)) \
+     THEN NULL ELSE a.document END";
+
+/// Who is signed in on the client of the third parameter.
+const PRESENT: &str = ", c.document, c.token_digest, s.document, u.document";
+const PRESENT_FROM: &str = " FROM instances i \
+     LEFT JOIN clients c ON c.instance_id = i.id AND c.id = $3 \
+     LEFT JOIN sessions s ON s.instance_id = i.id AND s.client_id = c.id AND s.status IN ('active', 'pending') \
+     AND s.expire_at > $2 AND s.abandon_at > $2 \
+     LEFT JOIN users u ON u.instance_id = i.id AND u.id = s.user_id";
+/// The order in which all lock sessions, so that two never wait for each other.
+const OLDEST_LOCKED: &str = " ORDER BY created_at, id";
+const OLDEST_FIRST: &str = " ORDER BY s.created_at NULLS LAST, s.id NULLS LAST";
+
+/// Which sessions a list shows.
+#[derive(Clone, Default)]
+pub struct SessionFilters {
+    pub client: Option<String>,
+    pub user: Option<String>,
+    pub status: Option<SessionStatus>,
+    /// Whether sessions with something left to do count as active ones.
+    pub is_pending_active: bool,
+}
+
+pub async fn find(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SessionId,
+    settings: &Settings,
+) -> Result<Option<Session>> {
+    let parts = [SEEN, IS_ACTIVE, SEEN_FROM, " AND s.id = $2"];
+    let found = tx.maybe(&parts, &[instance.into(), id.into()], read).await?;
+    Ok(found.map(|found| found.seen(settings)))
+}
+
+/// One session and its user.
+pub async fn find_with_user(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SessionId,
+    settings: &Settings,
+) -> Result<Option<PresentSession>> {
+    let parts = [
+        WITH_USER,
+        ACTIVE_COLUMNS,
+        ACTIVE_ROLES,
+        WITH_USER_FROM,
+        ACTIVE_JOINS,
+        " WHERE s.instance_id = $1 AND s.id = $2",
+    ];
+    let found = tx.maybe(&parts, &[instance.into(), id.into()], read_with_user).await?;
+    let found = with_roles(tx, instance, found.into_iter().collect()).await?;
+    Ok(found.into_iter().next().map(|found| found.seen(settings)))
+}
+
+/// The instance of a request, one of its clients, and the sessions of that which still count, oldest first.
+pub async fn find_present(
+    tx: &mut Tx,
+    by: &InstanceBy<'_>,
+    client: &ClientId,
+    now: Time,
+) -> Result<Option<InstanceWithClient>> {
+    let (condition, value) = by.condition();
+    let parts = [
+        INSTANCE_WITH_SIGNING_KEY,
+        PRESENT,
+        ACTIVE_COLUMNS,
+        ROLES_ONCE,
+        PRESENT_FROM,
+        ACTIVE_JOINS,
+        condition,
+        OLDEST_FIRST,
+    ];
+    let mut rows = tx.all(&parts, &[value, now.into(), client.into()], read_present).await?.into_iter();
+    let Some((mut found, first)) = rows.next() else { return Ok(None) };
+    if let Some(present) = &mut found.present {
+        let others = rows.filter_map(|(_, session)| session);
+        let rows = first.into_iter().chain(others).collect();
+        present.live = with_roles(tx, &found.found.holder.id, rows).await?;
+    }
+    Ok(Some(found))
+}
+
+/// One session, to change it.
+pub async fn lock(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SessionId,
+    settings: &Settings,
+) -> Result<Option<Session>> {
+    let parts = [SEEN, IS_ACTIVE, SEEN_FROM, " AND s.id = $2"];
+    let found = tx.lock(&parts, &[instance.into(), id.into()], read).await?;
+    Ok(found.map(|found| found.seen(settings)))
+}
+
+/// The sessions of a client that still count, oldest first, each with its user.
+pub async fn live_of_client(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    client: &ClientId,
+    settings: &Settings,
+    now: Time,
+) -> Result<Vec<PresentSession>> {
+    let live = " WHERE s.instance_id = $1 AND s.client_id = $3 AND s.status IN ('active', 'pending') \
+                AND s.expire_at > $2 AND s.abandon_at > $2 ORDER BY s.created_at, s.id";
+    let parts = [WITH_USER, ACTIVE_COLUMNS, ROLES_ONCE, WITH_USER_FROM, ACTIVE_JOINS, live];
+    let found = tx.all(&parts, &[instance.into(), now.into(), client.into()], read_with_user).await?;
+    let found = with_roles(tx, instance, found).await?;
+    Ok(found.into_iter().map(|found| found.seen(settings)).collect())
+}
+
+/// The sessions of a client that still count, to change them.
+pub async fn lock_live_of_client(
+    tx: &mut Tx,
+    client: &Client,
+    settings: &Settings,
+    now: Time,
+) -> Result<Vec<Session>> {
+    let parts = [SEEN, IS_ACTIVE, SEEN_FROM, " AND client_id = $2", LIVE, OLDEST_LOCKED];
+    let params = [(&client.instance).into(), (&client.id).into(), now.into()];
+    Ok(seen(tx.lock_all(&parts, &params, read).await?, settings))
+}
+
+/// The sessions of a user that still count, to change them.
+pub async fn lock_live_of_user(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    settings: &Settings,
+    now: Time,
+) -> Result<Vec<Session>> {
+    let parts = [SEEN, IS_ACTIVE, SEEN_FROM, " AND user_id = $2", LIVE, OLDEST_LOCKED];
+    Ok(seen(tx.lock_all(&parts, &[instance.into(), user.into(), now.into()], read).await?, settings))
+}
+
+/// The next sessions of a domain that was left, oldest first, with the clients of those that still count.
+pub async fn begun_until(
+    tx: &mut Tx,
+    change: &DomainChange,
+    now: Time,
+    limit: i64,
+) -> Result<Vec<(Place, Option<ClientId>)>> {
+    let select = "SELECT created_at, id, CASE WHEN TRUE";
+    let from = " THEN client_id END FROM sessions WHERE instance_id = $1 AND created_at <= $2 \
+                AND (created_at, id) > ($4, $5) ORDER BY created_at, id LIMIT $6";
+    let (began_at, id) = change.after.as_ref().map_or((0, ""), |(at, id)| (at.ms(), id.as_str()));
+    let params = [
+        (&change.instance).into(),
+        change.until.into(),
+        now.into(),
+        began_at.into(),
+        id.into(),
+        limit.into(),
+    ];
+    Ok(tx
+        .all(&[select, LIVE, from], &params, |row| Ok(((row.time(0)?, row.id(1)?), row.maybe_id(2)?)))
+        .await?)
+}
+
+/// Sessions, to change them, in the order in which all lock them.
+pub async fn lock_some(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    ids: &[&SessionId],
+    settings: &Settings,
+) -> Result<Vec<Session>> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = ids.iter().map(|&id| id.into()).collect();
+    let list = List::new(&LISTED).filter("instance_id = ?", vec![instance.into()]);
+    let list = list.any_of("id IN", vec![], ids, "").order("created_at, id");
+    Ok(seen(list.lock(tx, read).await?, settings))
+}
+
+/// A page of sessions, newest first.
+pub async fn list(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    filters: SessionFilters,
+    settings: &Settings,
+    paging: Paging,
+    now: Time,
+) -> Result<Vec<Session>> {
+    let list = filtered(&LISTED, instance, filters, settings, now).order("created_at DESC, id DESC");
+    Ok(seen(list.page(paging).fetch(tx, read).await?, settings))
+}
+
+/// The sessions of clients that still count, oldest first; and those that were revoked, if wanted.
+pub async fn of_clients(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    clients: &[&ClientId],
+    with_revoked: bool,
+    settings: &Settings,
+    now: Time,
+) -> Result<Vec<Session>> {
+    if clients.is_empty() {
+        return Ok(Vec::new());
+    }
+    let ids = clients.iter().map(|&id| id.into()).collect();
+    let list = List::new(&LISTED)
+        .filter("instance_id = ?", vec![instance.into()])
+        .any_of("client_id IN", vec![], ids, "")
+        .filter(
+            "((status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?) OR (status = 'revoked' AND ?))",
+            vec![now.into(), now.into(), with_revoked.into()],
+        );
+    Ok(seen(list.order("created_at, id").fetch(tx, read).await?, settings))
+}
+
+/// How many sessions a list has.
+pub async fn count(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    filters: SessionFilters,
+    settings: &Settings,
+    now: Time,
+) -> Result<i64> {
+    let list = filtered("SELECT count(*) FROM sessions s", instance, filters, settings, now);
+    Ok(list.count(tx).await?)
+}
+
+fn filtered(
+    select: &'static str,
+    instance: &InstanceId,
+    filters: SessionFilters,
+    settings: &Settings,
+    now: Time,
+) -> List {
+    // Then sessions that are kept as active ones wait for the choice of an organization, if they have none.
+    let is_choice_forced = settings.organizations.is_choice_forced();
+    let mut list = List::new(select).filter("instance_id = ?", vec![instance.into()]);
+    if let Some(client) = filters.client {
+        list = list.filter("client_id = ?", vec![client.into()]);
+    }
+    if let Some(user) = filters.user {
+        list = list.filter("user_id = ?", vec![user.into()]);
+    }
+    match filters.status {
+        None => list,
+        Some(SessionStatus::Active) if filters.is_pending_active => list.filter(
+            "status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?",
+            vec![now.into(), now.into()],
+        ),
+        Some(SessionStatus::Active) if is_choice_forced => list
+            .filter("status = 'active' AND expire_at > ? AND abandon_at > ?", vec![now.into(), now.into()])
+            .filter(&CHOSEN, vec![]),
+        Some(SessionStatus::Pending) if is_choice_forced => list
+            .filter(
+                "status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?",
+                vec![now.into(), now.into()],
+            )
+            .filter(&UNFINISHED, vec![]),
+        Some(status @ (SessionStatus::Active | SessionStatus::Pending)) => list.filter(
+            "status = ? AND expire_at > ? AND abandon_at > ?",
+            vec![status.name().into(), now.into(), now.into()],
+        ),
+        Some(SessionStatus::Expired) => list.filter(
+            "(status = 'expired' OR (status IN ('active', 'pending') AND expire_at <= ?))",
+            vec![now.into()],
+        ),
+        Some(SessionStatus::Abandoned) => list.filter(
+            "(status = 'abandoned' OR (status IN ('active', 'pending') AND expire_at > ? AND abandon_at <= ?))",
+            vec![now.into(), now.into()],
+        ),
+        Some(status) => list.filter("status = ?", vec![status.name().into()]),
+    }
+}
+
+pub async fn insert(tx: &mut Tx, session: &Session) -> Result<()> {
+    SESSIONS.insert(tx, &row(session)?).await
+}
+
+/// Saves a changed session.
+pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
+    SESSIONS.save(tx, &row(session)?).await
+}
+
+/// The same as a statement, for callers that save several at once.
+pub fn saving(session: &Session) -> Result<Statement> {
+    Ok(SESSIONS.saving(row(session)?))
+}
+
+/// Notes that a token of a session was renewed. Says whether it was for the first time.
+pub async fn renew(tx: &mut Tx, session: &Session, digest: &[u8], expire_at: Time) -> Result<bool> {
+    let row = [(&session.instance).into(), digest.into(), (&session.id).into(), expire_at.into()];
+    RENEWED_TOKENS.insert_new(tx, &row).await
+}
+
+/// Deletes up to `limit` notes about tokens that are too old to be renewed. Says how many.
+pub async fn delete_old_renewals(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    RENEWED_TOKENS.delete_old(tx, before, limit).await
+}
+
+/// Deletes up to `limit` sessions whose time was over before `before`. Says how many.
+pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    SESSIONS.delete_old(tx, before, limit).await
+}
+
+fn row(session: &Session) -> Result<Vec<Value>> {
+    let kept = session.clone().without_choice();
+    let active = session.active_organization.as_ref();
+    Ok(vec![
+        (&session.instance).into(),
+        (&session.id).into(),
+        kept.status.name().into(),
+        document::write(&kept)?.into(),
+        session.expire_at.into(),
+        session.abandon_at.into(),
+        active.map(|active| active.id.as_str()).into(),
+        active.map(|active| active.membership.as_str()).into(),
+        (&session.client).into(),
+        (&session.user).into(),
+        session.created_at.into(),
+        session.actor.is_some().into(),
+    ])
+}
+
+fn seen(kept: Vec<KeptSession>, settings: &Settings) -> Vec<Session> {
+    kept.into_iter().map(|kept| kept.seen(settings)).collect()
+}
+
+/// A session as it is kept, with its organization as long as the user is a member of that.
+struct KeptSession(Session);
+
+impl KeptSession {
+    fn seen(self, settings: &Settings) -> Session {
+        self.0.seen(&settings.organizations)
+    }
+}
+
+fn read(row: &Row<'_>) -> Result<KeptSession, DbError> {
+    let session = read_document(&row.id(0)?, row.str(1)?)?;
+    let active_organization = match row.bool(4)? {
+        true => Some(ChosenOrganization { id: row.id(2)?, membership: row.id(3)? }),
+        false => None,
+    };
+    Ok(KeptSession(Session { active_organization, ..session }))
+}
+
+/// Reads a session without the organization it names. In documents of earlier versions an active session is one that
+/// an event told of.
+fn read_document(instance: &InstanceId, text: &str) -> Result<Session, DbError> {
+    let session: Session = document::read("session", text)?;
+    let announced = session.announced.or(Some(session.status == SessionStatus::Active));
+    Ok(Session { instance: instance.clone(), announced, ..session })
+}
+
+/// A session with its user, their membership, and the roles of the instance if they came with it.
+struct PresentRow {
+    session: Session,
+    user: User,
+    member: Option<(Membership, Organization)>,
+    access: Option<Access>,
+}
+
+/// Sessions of an instance with the roles, which came with the first that needs them.
+async fn with_roles(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    mut rows: Vec<PresentRow>,
+) -> Result<Vec<PresentSession>> {
+    let came = rows.iter_mut().find_map(|row| row.access.take());
+    let access = match came {
+        None if rows.iter().any(|row| row.member.is_some()) => Some(access::find(tx, instance).await?),
+        came => came,
+    };
+    let access = access.map(Arc::new);
+    let present = rows.into_iter().map(|PresentRow { session, user, member, .. }| {
+        let active = member.zip(access.clone()).map(|((membership, organization), access)| {
+            ActiveMembership { membership, organization, access }
+        });
+        PresentSession { session, user, active }
+    });
+    Ok(present.collect())
+}
+
+/// Reads a session with its user and membership from the documents of both, and `ACTIVE_COLUMNS` from the column `at`
+/// on.
+fn read_present_row(
+    row: &Row<'_>,
+    instance: &InstanceId,
+    (session, user): (&str, &str),
+    at: usize,
+) -> Result<PresentRow, DbError> {
+    let member = memberships::read_member(row, instance, at)?;
+    let roles = row.maybe_str(at + 9)?;
+    Ok(PresentRow {
+        session: Session {
+            active_organization: member.as_ref().map(|(membership, _)| ChosenOrganization::of(membership)),
+            ..read_document(instance, session)?
+        },
+        user: users::read_document(instance, user)?,
+        member,
+        access: roles.map(|roles| access::read_document(instance, Some(roles))).transpose()?,
+    })
+}
+
+fn read_with_user(row: &Row<'_>) -> Result<PresentRow, DbError> {
+    read_present_row(row, &row.id(0)?, (row.str(1)?, row.str(2)?), 3)
+}
+
+fn read_present(row: &Row<'_>) -> Result<(InstanceWithClient, Option<PresentRow>), DbError> {
+    let (found, signing_key) = read_with_signing_key(row)?;
+    let instance = &found.holder.id;
+    let present = row.maybe_str(5)?.map(|document| read_client(row, instance, document)).transpose()?;
+    let session = match (row.maybe_str(7)?, row.maybe_str(8)?) {
+        (Some(session), Some(user)) => Some(read_present_row(row, instance, (session, user), 9)?),
+        _ => None,
+    };
+    Ok((InstanceWithClient { found, signing_key, present }, session))
+}
+
+fn read_client(row: &Row<'_>, instance: &InstanceId, document: &str) -> Result<ClientWithSessions, DbError> {
+    let client = clients::read_document(instance, document)?;
+    Ok(ClientWithSessions { client, token_digest: row.bytes(6)?, live: Vec::new() })
+}
