@@ -5,9 +5,9 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build the server and start it on http://127.0.0.1:3400, with its data in ./data
-	@echo "Building the server. The first time takes five to fifteen minutes."
-	@cargo build --release --bin latchkey
-	@./target/release/latchkey serve
+	@echo "Building the server. The first time takes five to ten minutes."
+	@cargo build --bin latchkey
+	@./target/debug/latchkey serve
 
 test: ## Install what the tests need and run all of them, on both engines where it can matter
 	@scripts/test.sh

@@ -57,10 +57,10 @@ pub(crate) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
     lines.join("\n")
 }
 
-/// A time for people.
+/// A time for people, to the second.
 pub(crate) fn rfc3339(time: Time) -> String {
     jiff::Timestamp::from_millisecond(time.ms())
-        .map_or_else(|_| time.ms().to_string(), |moment| moment.to_string())
+        .map_or_else(|_| time.ms().to_string(), |moment| format!("{moment:.0}"))
 }
 
 /// The keys of an instance, as `keys` and `instances create` print them.

@@ -366,7 +366,20 @@ fn a_deleted_development_instance_stays_deleted() {
     assert_eq!((server.announced("secret key"), server.announced("instance")), ("", ""));
     assert_eq!(server.announced("frontend url"), "https://clerk.example.com");
     assert!(!server.log().contains("sends no e-mail"), "{}", server.log());
-    assert_eq!(home.run(&["keys"]).status.code(), Some(2));
+    let refused = home.run(&["keys"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains(&format!("--instance {id} (production)")));
+}
+
+#[test]
+fn a_provider_that_is_not_configured_yet_can_be_explained() {
+    let home = Home::new();
+    home.json(&["instances", "create", "--environment", "development", "--json"]);
+    for path in ["social.google", "social.custom_acme.enabled", "social"] {
+        let output = home.run(&["settings", "get", "--explain", path]);
+        assert!(output.status.success() && text(&output.stdout).contains(".enabled = false"), "{path}");
+    }
+    assert_eq!(home.run(&["settings", "get", "--explain", "social.gogle"]).status.code(), Some(2));
 }
 
 #[test]
@@ -568,7 +581,9 @@ fn rate_limits_that_are_off_are_announced() {
 #[test]
 fn migrate_says_what_it_applied() {
     let home = Home::new();
-    assert!(text(&home.run(&["migrate"]).stdout).starts_with("applied 0001_instances\n"));
+    let first = home.run(&["migrate"]);
+    assert!(text(&first.stdout).starts_with("applied 0001_instances\n"));
+    assert!(text(&first.stdout).contains("a new one was made"), "whoever is in a wrong folder sees it");
     assert!(text(&home.run(&["migrate"]).stdout).contains("up to date"));
 }
 

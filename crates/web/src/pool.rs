@@ -14,6 +14,8 @@ pub(crate) struct Pool {
     /// How many bytes are little.
     little: usize,
     pub(crate) networks: HashMap<Network, usize>,
+    /// The same by the networks around them.
+    wide_networks: HashMap<Network, usize>,
     pub(crate) tenants: HashMap<Arc<str>, usize>,
 }
 
@@ -24,19 +26,27 @@ pub(crate) struct NoRoom;
 
 impl Pool {
     pub(crate) fn new(free: usize, reserve: usize, little: usize) -> Pool {
-        Pool { free, reserve, little, networks: HashMap::new(), tenants: HashMap::new() }
+        Pool {
+            free,
+            reserve,
+            little,
+            networks: HashMap::new(),
+            wide_networks: HashMap::new(),
+            tenants: HashMap::new(),
+        }
     }
 
-    /// A network may have half of what it leaves free beside the reserve, a tenant as much as it leaves free. One alone
-    /// gets a third of what is beside the reserve, one tenant a half; of many each gets the less, and after some dozens
-    /// nearly nothing is left beside the reserve. That is for networks that have little.
+    /// A network may have half of what it leaves free beside the reserve; a tenant, or a network around others, as much as
+    /// it leaves free. One alone gets a third of what is beside the reserve, one tenant a half; of many each gets the
+    /// less, and after some dozens nearly nothing is left beside the reserve. That is for networks that have little.
     pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
         let Some(left) = self.free.checked_sub(bytes) else { return false };
         let of_network = self.networks.get(&network).copied().unwrap_or_default() + bytes;
         let of_tenant =
             tenant.map_or(0, |tenant| self.tenants.get(tenant).copied().unwrap_or_default() + bytes);
         let share = left.saturating_sub(self.reserve) / 2;
-        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left)
+        let of_wide = self.wide_networks.get(&network.wide()).copied().unwrap_or_default() + bytes;
+        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left && of_wide <= left)
     }
 
     pub(crate) fn take(
@@ -49,8 +59,7 @@ impl Pool {
             return Err(NoRoom);
         }
         if bytes > 0 {
-            self.free -= bytes;
-            *self.networks.entry(network).or_default() += bytes;
+            self.count(network, bytes);
             if let Some(tenant) = tenant {
                 *self.tenants.entry(tenant.clone()).or_default() += bytes;
             }
@@ -62,15 +71,21 @@ impl Pool {
     pub(crate) fn take_what_is_free(&mut self, network: Network, bytes: usize) -> usize {
         let bytes = bytes.min(self.free);
         if bytes > 0 {
-            self.free -= bytes;
-            *self.networks.entry(network).or_default() += bytes;
+            self.count(network, bytes);
         }
         bytes
+    }
+
+    fn count(&mut self, network: Network, bytes: usize) {
+        self.free -= bytes;
+        *self.networks.entry(network).or_default() += bytes;
+        *self.wide_networks.entry(network.wide()).or_default() += bytes;
     }
 
     pub(crate) fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {
         self.free += bytes;
         subtract(&mut self.networks, &network, bytes);
+        subtract(&mut self.wide_networks, &network.wide(), bytes);
         if let Some(tenant) = tenant {
             subtract(&mut self.tenants, tenant, bytes);
         }

@@ -144,8 +144,9 @@ mod tests {
 
     const MB: usize = 1024 * 1024;
 
+    /// Each in a wide network of its own.
     fn network(number: u32) -> Network {
-        Network::of(std::net::Ipv4Addr::from(number).into())
+        Network::of(std::net::Ipv4Addr::from(number << 16).into())
     }
 
     fn answer(bytes: usize) -> Response {
@@ -190,6 +191,18 @@ mod tests {
         assert_eq!(http_body::Body::size_hint(written.body()).exact(), Some(3 * MB as u64));
         drop((all, written));
         assert_eq!(lock(&budget.0).free, 120 * MB);
+    }
+
+    #[test]
+    fn the_networks_of_one_customer_leave_half_to_others() {
+        let budget = AnswerBudget::new(120 * MB);
+        let home = |number: u32| Network::of(format!("2001:db8:0:{number:x}::1").parse().unwrap());
+        let all: Vec<_> = (0..256)
+            .map(|number| budget.hold(answer(3 * MB), home(number)))
+            .filter(|answer| error(answer).is_none())
+            .collect();
+        assert_eq!(all.len(), 20);
+        assert_eq!(unread(&budget, 1, 3 * MB).len(), 3);
     }
 
     #[test]

@@ -163,9 +163,9 @@ pub fn url_problem(text: &str, reach: Reach) -> Option<Problem> {
         }
         ("http" | "https", Some(_)) if url.fragment().is_some() => refused("`url` must not have a fragment."),
         ("http", Some(_)) if is_public_only => refused("Production instances send events over https only."),
-        ("http" | "https", Some(host)) if is_public_only && !is_public(&host) => {
-            refused("Production instances send no events into private networks.")
-        }
+        ("http" | "https", Some(host)) if is_public_only && !is_public(&host) => refused(
+            "Production instances send no events into private networks, unless `events.allow_private_targets` is set.",
+        ),
         ("http" | "https", Some(_)) => None,
         _ => refused("`url` must begin with https:// or http://."),
     }

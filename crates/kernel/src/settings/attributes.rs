@@ -118,7 +118,8 @@ pub struct Attribute {
     pub second_factors: Vec<Strategy>,
     /// How it is verified when it is added: as with `first_factors`.
     pub verifications: Vec<Strategy>,
-    /// Signing up is complete only when it is verified.
+    /// Signing up is complete only when it is verified. Without it whoever signs up may name an address or number of
+    /// somebody else, who gets into that account when they sign in with a code; whoever made it keeps their way in.
     pub verify_at_sign_up: bool,
     /// Users cannot change it once they have it: for contacts, usernames and names.
     pub immutable: bool,

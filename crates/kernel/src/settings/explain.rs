@@ -3,7 +3,7 @@
 use schemars::schema_for;
 use serde_json::{Map, Value};
 
-use super::{Settings, SocialProvider, edit};
+use super::{Settings, SocialProvider, edit, social};
 
 /// Stands for the key of every provider.
 const ANY_PROVIDER: &str = "<provider>";
@@ -35,6 +35,23 @@ pub fn all() -> latchkey_base::Result<Vec<ExplainedSetting>> {
 pub fn providers() -> ExplainedSetting {
     let schema = schema_for!(Settings).to_value();
     explained(&schema, "social".to_owned(), Value::Object(Map::new()))
+}
+
+/// The settings with entries for the providers that a path names, as if they had been added: what is not there yet can
+/// be explained too.
+pub fn with_provider(mut settings: Settings, path: &str) -> Settings {
+    let named = path.strip_prefix("social.").and_then(|rest| rest.split('.').next());
+    let is_provider = |key: &&str| {
+        key.starts_with(social::CUSTOM) || social::is_mock(key) || social::KnownProvider::find(key).is_some()
+    };
+    let key = match named {
+        Some(key) => Some(key).filter(is_provider),
+        None => (path == "social" && settings.social.is_empty()).then_some(ANY_PROVIDER),
+    };
+    if let Some(key) = key {
+        settings.social.entry(key.to_owned()).or_default();
+    }
+    settings
 }
 
 /// The path under which a setting is explained: all providers are explained as one.

@@ -140,7 +140,8 @@ impl Default for Lockout {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct AttackProtection {
-    /// Answers do not tell whether an identifier belongs to somebody.
+    /// Answers do not tell whether an e-mail address or a phone number belongs to somebody. Usernames are told at
+    /// sign-up, where a taken one cannot be chosen.
     pub enumeration_protection: bool,
     /// A link sent by e-mail works only in the browser that asked for it. Without it whoever asks for a link to
     /// somebody else's address is signed in when that person opens it.

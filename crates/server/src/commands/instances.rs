@@ -140,11 +140,15 @@ pub(crate) async fn delete(config: &Config, line: &ArgMatches) -> Result<(), Fai
 pub(crate) fn select<'a>(storage: &'a Storage, wanted: Option<&str>) -> Result<&'a Instance, Failure> {
     match wanted {
         None => storage.development().ok_or_else(|| {
-            Failure::usage(
-                "There is no development instance.",
-                "Name an instance with --instance (`latchkey instances list` shows them), or create one: \
-                 latchkey instances create --environment development",
-            )
+            let hint = match storage.instances.first() {
+                Some(instance) => format!(
+                    "Name one, for example --instance {} ({}); `latchkey instances list` shows all.",
+                    instance.id,
+                    instance.environment.name()
+                ),
+                None => "Create one: latchkey instances create --environment development".to_owned(),
+            };
+            Failure::usage("There is no development instance.", hint)
         }),
         Some(id) => find(storage, id),
     }
@@ -162,6 +166,7 @@ fn find<'a>(storage: &'a Storage, id: &str) -> Result<&'a Instance, Failure> {
 fn as_json(config: &Config, storage: &Storage, instance: &Instance) -> Value {
     let host = reach::key_host(config, storage, instance);
     json!({
+        "id": instance.id,
         "instance_id": instance.id,
         "environment": instance.environment.name(),
         "frontend_api": host,

@@ -20,14 +20,12 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
     let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let paths: Vec<&String> = line.get_many::<String>("path").into_iter().flatten().collect();
-    let found = match paths.is_empty() {
-        true => edit::flat(&instance.settings)?,
-        false => below(&instance.settings, &paths)?,
-    };
     if line.get_flag("explain") {
-        explain(&found, line.get_flag("json"))?;
-        return Ok(());
+        let with_named = |settings, path: &&String| explain::with_provider(settings, path);
+        let settings = paths.iter().fold(instance.settings.clone(), with_named);
+        return explain(&shown(&settings, &paths)?, line.get_flag("json"));
     }
+    let found = shown(&instance.settings, &paths)?;
     match (paths.as_slice(), found.as_slice(), line.get_flag("json")) {
         ([path], _, true) => show::json(&nested(&found, path)),
         (_, _, true) => show::json(&nested(&found, "")),
@@ -35,6 +33,14 @@ pub(crate) async fn get(config: &Config, line: &ArgMatches) -> Result<(), Failur
         _ => show::result(&listed(&found)?),
     }
     Ok(())
+}
+
+/// All settings, or those below paths.
+fn shown(settings: &Settings, paths: &[&String]) -> Result<Vec<(String, Value)>, Failure> {
+    match paths.is_empty() {
+        true => Ok(edit::flat(settings)?),
+        false => below(settings, paths),
+    }
 }
 
 /// Shows settings with what they mean.

@@ -94,6 +94,11 @@ fn checked(connection: &Connection, document: &Value) -> Result<Endpoints> {
     let issuer = document["issuer"].as_str().unwrap_or_default();
     // A slash at the end is written by some and left out by others; nothing else may differ.
     if expected.is_empty() || issuer.trim_end_matches('/') != expected.trim_end_matches('/') {
+        tracing::warn!(
+            "the discovery document of {} names another issuer than {expected:?}, which the settings say or imply; they \
+             must be the same",
+            connection.key
+        );
         return Err(Error::new(Code::CustomOauthProviderDiscoveryIssuerMismatch));
     }
     let place = |name: &str| {
