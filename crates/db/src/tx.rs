@@ -51,9 +51,9 @@ enum Inner {
     Writer(Connection),
     /// A read connection, given back when dropped. With a place among the long reads, statements run
     /// off the calling thread.
-    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit> },
+    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Place },
     /// A pooled PostgreSQL connection, inside a transaction or not; with its place among the long reads.
-    Postgres { client: Option<Object>, state: State, _long: Option<OwnedSemaphorePermit> },
+    Postgres { client: Option<Object>, state: State, _long: Place },
 }
 
 /// Where a PostgreSQL connection stands.
@@ -84,16 +84,12 @@ impl Tx {
         Tx::new(Inner::Writer(connection), None)
     }
 
-    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Option<OwnedSemaphorePermit>) -> Result<Tx> {
+    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Place) -> Result<Tx> {
         let (connection, samples) = (Some(home.reader()?), Some(home.samples.clone()));
         Ok(Tx::new(Inner::Reader { connection, home, long }, samples))
     }
 
-    pub(crate) fn postgres_reader(
-        client: Object,
-        samples: Arc<Samples>,
-        long: Option<OwnedSemaphorePermit>,
-    ) -> Tx {
+    pub(crate) fn postgres_reader(client: Object, samples: Arc<Samples>, long: Place) -> Tx {
         let state = State::new(Phase::Single);
         Tx::new(Inner::Postgres { client: Some(client), state, _long: long }, Some(samples))
     }
@@ -465,7 +461,14 @@ fn as_sent((sql, params): &Statement) -> Sent<'_> {
 
 /// Work on a connection of SQLite off the calling thread.
 type Work = Box<dyn FnOnce(&Connection) + Send>;
-type Place = Option<OwnedSemaphorePermit>;
+/// The place of a long read, if it is one.
+pub(crate) type Place = Option<LongPlace>;
+
+/// A place among the long reads, and what the caller holds for as long.
+pub(crate) struct LongPlace {
+    pub(crate) _place: OwnedSemaphorePermit,
+    pub(crate) _held: Box<dyn Send + Sync>,
+}
 
 fn off_thread(
     connection: Connection,

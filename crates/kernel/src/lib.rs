@@ -178,7 +178,7 @@ impl App {
     /// A server of these parts, for this product.
     pub fn new(parts: AppParts, product: Product) -> App {
         App {
-            long_reads: SlowPool::new(limits::long_reads(parts.db.long_reads())),
+            long_reads: SlowPool::of_places(limits::long_reads(parts.db.long_reads())),
             db: parts.db,
             clock: parts.clock,
             rng: parts.rng,

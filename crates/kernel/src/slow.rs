@@ -1,4 +1,5 @@
-//! Slow work on threads of its own: password hashing, decoding of pictures.
+//! Slow work on threads of its own: password hashing, decoding of pictures. Others only take a place in a lane, and work
+//! elsewhere: long reads.
 //!
 //! Each kind has a lane of its own, so that no kind waits for another. In a lane a bounded number runs at once, so that
 //! it can never take the processor from other requests, and a bounded number waits; the next one is told to come back.
@@ -95,13 +96,26 @@ pub struct SlowPool {
 }
 
 impl SlowPool {
-    /// A lane of this size.
+    /// A lane of this size, whose threads step back behind others.
     pub fn new(size: LaneSize) -> SlowPool {
+        SlowPool::with_threads(size, step_back)
+    }
+
+    /// A lane of this size whose threads only hand out places, which must not take long.
+    pub fn of_places(size: LaneSize) -> SlowPool {
+        SlowPool::with_threads(size, || ())
+    }
+
+    fn with_threads(size: LaneSize, begin: fn()) -> SlowPool {
         let lane = Arc::new(Lane { size, state: Mutex::default(), changed: Condvar::new() });
         for _ in 0..size.slots {
             let works_off = lane.clone();
             let thread = thread::Builder::new().name("slow".to_owned());
-            if let Err(error) = thread.spawn(move || works_off.work_off()) {
+            let work = move || {
+                begin();
+                works_off.work_off();
+            };
+            if let Err(error) = thread.spawn(work) {
                 tracing::error!(?error, "a thread for slow work could not be started");
             }
         }
@@ -225,7 +239,6 @@ impl Lane {
     }
 
     fn work_off(&self) {
-        step_back();
         while let Some((owner, job)) = self.next() {
             let delivery = job();
             self.state().finish(&owner);

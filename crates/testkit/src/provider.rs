@@ -42,6 +42,7 @@ struct ProviderState {
     answers: Mutex<HashMap<String, Reaction>>,
     tamper: Mutex<Option<Tamper>>,
     kid: Mutex<String>,
+    is_outdated: Mutex<bool>,
     shared_secret: Mutex<Option<String>>,
     discovery: Mutex<Value>,
     withheld: Mutex<Vec<String>>,
@@ -76,6 +77,7 @@ impl FakeProvider {
             answers: Mutex::default(),
             tamper: Mutex::default(),
             kid: Mutex::new("key-1".to_owned()),
+            is_outdated: Mutex::default(),
             shared_secret: Mutex::default(),
             discovery: Mutex::new(json!({})),
             withheld: Mutex::default(),
@@ -130,6 +132,11 @@ impl FakeProvider {
     /// It signs with a secret that both sides know from now on (HS256).
     pub fn sign_with_secret(&self, secret: &str) {
         *self.state.shared_secret.lock().unwrap() = Some(secret.to_owned());
+    }
+
+    /// Until it is told otherwise it publishes, under the same name, another key than it signs with.
+    pub fn publish_another_key(&self, is_another: bool) {
+        *self.state.is_outdated.lock().unwrap() = is_another;
     }
 
     /// Its public keys.
@@ -244,7 +251,9 @@ impl ProviderState {
     }
 
     fn jwks(&self) -> Value {
-        json!({ "keys": [key().public_jwk(&self.kid.lock().unwrap())] })
+        let is_outdated = *self.is_outdated.lock().unwrap();
+        let key = if is_outdated { other_key() } else { key() };
+        json!({ "keys": [key.public_jwk(&self.kid.lock().unwrap())] })
     }
 
     #[track_caller]
@@ -337,6 +346,12 @@ impl ProviderState {
             _ => token,
         }
     }
+}
+
+/// One that no provider signs with.
+fn other_key() -> &'static SigningKey {
+    static KEY: OnceLock<SigningKey> = OnceLock::new();
+    KEY.get_or_init(|| SigningKey::generate().unwrap())
 }
 
 /// Making an RSA key takes a while; all providers share one.

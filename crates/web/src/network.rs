@@ -22,6 +22,18 @@ impl Network {
         }
     }
 
+    /// What one customer of a provider has: an address of IPv4, 48 bits of IPv6, which are up to 65,536 networks.
+    #[must_use]
+    pub fn of_customer(self) -> Network {
+        match self.0 {
+            IpAddr::V4(_) => self,
+            IpAddr::V6(address) => {
+                let [first, second, third, ..] = address.segments();
+                Network(Ipv6Addr::new(first, second, third, 0, 0, 0, 0, 0).into())
+            }
+        }
+    }
+
     /// The network around it, as large as one provider rents to one customer: 16 bits of IPv4, 32 of IPv6.
     #[must_use]
     pub fn wide(self) -> Network {

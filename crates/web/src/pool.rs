@@ -14,8 +14,8 @@ pub(crate) struct Pool {
     /// How many bytes are little.
     little: usize,
     pub(crate) networks: HashMap<Network, usize>,
-    /// The same by the networks around them.
-    wide_networks: HashMap<Network, usize>,
+    /// The same by customers, who may have many networks.
+    customers: HashMap<Network, usize>,
     pub(crate) tenants: HashMap<Arc<str>, usize>,
 }
 
@@ -31,13 +31,13 @@ impl Pool {
             reserve,
             little,
             networks: HashMap::new(),
-            wide_networks: HashMap::new(),
+            customers: HashMap::new(),
             tenants: HashMap::new(),
         }
     }
 
-    /// A network may have half of what it leaves free beside the reserve; a tenant, or a network around others, as much as
-    /// it leaves free. One alone gets a third of what is beside the reserve, one tenant a half; of many each gets the
+    /// A network may have half of what it leaves free beside the reserve; a tenant, or a customer with many networks, as
+    /// much as it leaves free. One alone gets a third of what is beside the reserve, one tenant a half; of many each gets the
     /// less, and after some dozens nearly nothing is left beside the reserve. That is for networks that have little.
     pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
         let Some(left) = self.free.checked_sub(bytes) else { return false };
@@ -45,8 +45,9 @@ impl Pool {
         let of_tenant =
             tenant.map_or(0, |tenant| self.tenants.get(tenant).copied().unwrap_or_default() + bytes);
         let share = left.saturating_sub(self.reserve) / 2;
-        let of_wide = self.wide_networks.get(&network.wide()).copied().unwrap_or_default() + bytes;
-        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left && of_wide <= left)
+        let of_customer = self.customers.get(&network.of_customer()).copied().unwrap_or_default() + bytes;
+        let is_fair = of_customer <= left || of_customer == of_network;
+        bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left && is_fair)
     }
 
     pub(crate) fn take(
@@ -79,13 +80,13 @@ impl Pool {
     fn count(&mut self, network: Network, bytes: usize) {
         self.free -= bytes;
         *self.networks.entry(network).or_default() += bytes;
-        *self.wide_networks.entry(network.wide()).or_default() += bytes;
+        *self.customers.entry(network.of_customer()).or_default() += bytes;
     }
 
     pub(crate) fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {
         self.free += bytes;
         subtract(&mut self.networks, &network, bytes);
-        subtract(&mut self.wide_networks, &network.wide(), bytes);
+        subtract(&mut self.customers, &network.of_customer(), bytes);
         if let Some(tenant) = tenant {
             subtract(&mut self.tenants, tenant, bytes);
         }

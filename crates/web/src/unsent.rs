@@ -144,9 +144,8 @@ mod tests {
 
     const MB: usize = 1024 * 1024;
 
-    /// Each in a wide network of its own.
     fn network(number: u32) -> Network {
-        Network::of(std::net::Ipv4Addr::from(number << 16).into())
+        Network::of(std::net::Ipv4Addr::from(number).into())
     }
 
     fn answer(bytes: usize) -> Response {

@@ -247,7 +247,9 @@ async fn names_cannot_change_where_an_address_leads() {
     let refused = t.put(CODE, page("https://acme.example{{user.first_name}}")).await;
     refused.is_problem(422, "invalid_template_body", "body");
     t.put(CODE, page("https://acme.example/{{user.first_name}}?a={{user.first_name}}")).await.ok();
-    for (number, (name, part)) in [("evil/", "evil%2F"), ("a&b=c", "a%26b%3Dc")].into_iter().enumerate() {
+    for (number, (name, part)) in
+        [("evil.example/", "evil.example%2F"), ("a&b=c", "a%26b%3Dc")].into_iter().enumerate()
+    {
         let user = t.user(json!({"username": format!("user-{number}"), "first_name": name})).await;
         let body = json!({"user_id": user["id"], "email_address": format!("a{number}@example.com")});
         let address = t.post("/v1/email_addresses", body).await.ok();

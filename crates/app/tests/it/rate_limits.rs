@@ -8,7 +8,7 @@ use axum::body::Body;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use latchkey_app::jobs::JobCounts;
-use latchkey_app::{Routers, routers};
+use latchkey_app::{GROUPS, Routers, routers};
 use latchkey_base::rng::SystemRng;
 use latchkey_kernel::bell::Bell;
 use latchkey_kernel::cx::Cx;
@@ -237,7 +237,7 @@ async fn what_somebody_adds_that_writes_for_anybody_is_limited_by_default() {
     for rate_limits in [RateLimits::default(), RateLimits::Off] {
         let is_on = rate_limits != RateLimits::Off;
         let Routers { backend, frontend, .. } =
-            routers(parts(&t, rate_limits), &JobCounts::default(), &[MADE_UP]);
+            routers(parts(&t, rate_limits), &JobCounts::default(), &[GROUPS, &[MADE_UP]].concat());
         for (face, prefix) in [(backend, "/v1"), (frontend, "")] {
             let ask = async |method: &str, path: &str, last: u8| {
                 let request = Request::builder().method(method).uri(format!("{prefix}{path}"));

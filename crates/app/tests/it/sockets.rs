@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use latchkey_app::GROUPS;
 use latchkey_app::jobs::{self, JobCounts};
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
@@ -124,10 +125,10 @@ async fn a_group_above_adds_pages_jobs_and_its_part_of_the_contract() {
     let t = TestServer::start_with_groups(&[UPPER]).await;
     assert_eq!(t.browser().open("/knock").await.bytes, b"Who is there?");
     let parts = t.jobs_with(Options::default());
-    let jobs = jobs::start(&parts, &JobCounts::default(), &[UPPER]).unwrap();
+    let jobs = jobs::start(&parts, &JobCounts::default(), &[GROUPS, &[UPPER]].concat()).unwrap();
     RAN.notified().await;
     jobs.stop().await;
-    let document = latchkey_app::document("", &[UPPER]);
+    let document = latchkey_app::document("", &[GROUPS, &[UPPER]].concat());
     assert_eq!(document["paths"]["/v1/knocks"]["get"]["operationId"], "ListKnocks");
 }
 

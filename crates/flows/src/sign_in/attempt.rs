@@ -69,7 +69,7 @@ pub struct SignInAttempt {
     pub user: Option<User>,
     /// Why the step was refused, although it counts and is saved.
     pub refusal: Option<Error>,
-    /// The other clients of the user, locked if sessions on them end in this step.
+    /// The clients on which the user is signed in, locked if sessions on them end in this step.
     pub clients: Clients,
     /// Whether it is another client that asks, as when a link is opened in another browser.
     pub is_elsewhere: bool,

@@ -171,8 +171,8 @@ async fn replace_in(tx: &mut Tx, act: &Act, set: &str, input: &ReplaceRoleSet) -
 
 /// Answers with a role set.
 async fn reply(cx: &Cx, access: &Access, set: &RoleSet) -> Answer {
-    let mut tx = cx.backend_reads(&access.instance).long().await?;
-    let state = state(&mut tx, access, set).await?;
+    // Not in turns, where it could be refused: what is shown may be written already.
+    let state = state(&mut cx.app.db.read_long().await?, access, set).await?;
     cx.reply(&view::role_set(set, access, &state))
 }
 

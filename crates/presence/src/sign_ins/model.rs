@@ -28,7 +28,7 @@ pub struct SignIn {
     /// The first factor, once it was prepared or tried.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_factor: Option<Challenge>,
-    /// When the password was set that the user had as the first factor was proven, or that they chose then.
+    /// When the password was set that the user had as the first factor was proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub password_set_at: Option<Time>,
     /// The second factor, or what makes the browser trusted.

@@ -36,6 +36,7 @@ mod tests {
     use latchkey_people::challenges::model::Challenge;
 
     use super::*;
+    use crate::sign_ins::model::ChosenPassword;
 
     const NOW: Time = Time::from_ms(1_700_000_000_000);
 
@@ -53,8 +54,11 @@ mod tests {
         let proven = || Some(Challenge::proven(Strategy::Password, NOW));
         let blank =
             SignIn::new(&InstanceId::unset(), SignInId::new(NOW, &rng), &ClientId::new(NOW, &rng), None, NOW);
-        let sign_in = SignIn { step, first_factor: proven(), second_factor: proven(), ..blank };
+        let chosen = ChosenPassword { digest: String::new(), hasher: String::new(), ends_sessions: true };
+        let new_password = Some(chosen);
+        let sign_in = SignIn { step, first_factor: proven(), second_factor: proven(), new_password, ..blank };
         let due = due(sign_in, user, &Settings::default());
+        assert_eq!(due.new_password.is_some(), due.first_factor.is_some(), "it goes with the first factor");
         (due.step, due.first_factor.is_some(), due.second_factor.is_some())
     }
 

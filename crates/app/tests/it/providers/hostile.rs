@@ -372,6 +372,19 @@ async fn keys_are_kept_for_a_while_and_read_again_for_a_new_one() {
     assert_eq!(stage.provider.count("/jwks"), 3);
 }
 
+#[tokio::test]
+async fn keys_that_changed_under_the_same_name_are_read_again() {
+    let stage = Stage::start().await;
+    stage.provider.publish_another_key(true);
+    stage.refusal().await;
+    stage.provider.publish_another_key(false);
+    stage.refusal().await;
+    assert_eq!(stage.provider.count("/jwks"), 1, "they are not asked for all the time");
+    stage.server.clock.advance_ms(11_000);
+    stage.whole().await.unwrap();
+    assert_eq!(stage.provider.count("/jwks"), 2);
+}
+
 const DISCOVERY: &str = "/.well-known/openid-configuration";
 
 #[tokio::test]
