@@ -10,7 +10,7 @@ use std::task::{Context, Poll, Waker};
 
 use futures_util::future::BoxFuture;
 use latchkey_base::{Error, Result};
-use tokio::sync::oneshot;
+use tokio::sync::{Semaphore, oneshot};
 
 use crate::error::DbError;
 use crate::health::WriteHealth;
@@ -64,6 +64,9 @@ const PANICKED: &str = "the transaction panicked";
 #[derive(Clone)]
 pub struct Db {
     engine: Engine,
+    /// Places for long reads.
+    long: Arc<Semaphore>,
+    long_reads: usize,
     numbering: &'static str,
     health: Arc<WriteHealth>,
 }
@@ -77,11 +80,18 @@ enum Engine {
 impl Db {
     /// Opens the database; a missing SQLite file is made.
     pub fn open(options: &Options) -> Result<Db, DbError> {
-        let engine = match &options.location {
-            Location::Sqlite(path) => Engine::Sqlite(Sqlite::open(path, options.before_commit)?),
-            Location::Postgres(url) => Engine::Postgres(Postgres::open(url, options.connections)?),
+        let (engine, long_reads) = match &options.location {
+            Location::Sqlite(path) => {
+                (Engine::Sqlite(Sqlite::open(path, options.before_commit)?), sqlite::LONG_READS)
+            }
+            Location::Postgres(url) => {
+                let engine = Engine::Postgres(Postgres::open(url, options.connections)?);
+                // So that other reads always find a connection.
+                (engine, (options.connections / 2).max(1))
+            }
         };
-        Ok(Db { engine, numbering: options.numbering, health: Arc::default() })
+        let long = Arc::new(Semaphore::new(long_reads));
+        Ok(Db { engine, long, long_reads, numbering: options.numbering, health: Arc::default() })
     }
 
     pub(crate) fn health(&self) -> &WriteHealth {
@@ -113,21 +123,16 @@ impl Db {
 
     /// How many long reads run at once; more wait.
     pub fn long_reads(&self) -> usize {
-        match &self.engine {
-            Engine::Sqlite(_) => sqlite::LONG_READS,
-            Engine::Postgres(postgres) => postgres.long_reads,
-        }
+        self.long_reads
     }
 
     async fn reader(&self, held: Option<Box<dyn Send + Sync>>) -> Result<Tx, DbError> {
-        let place = match (&self.engine, held) {
-            (_, None) => None,
-            (Engine::Sqlite(sqlite), Some(held)) => {
-                Some(LongPlace { _place: sqlite.long_place().await?, _held: held })
+        let place = match held {
+            Some(held) => {
+                let place = self.long.clone().acquire_owned().await.map_err(DbError::unavailable)?;
+                Some(LongPlace { _place: place, _held: held })
             }
-            (Engine::Postgres(postgres), Some(held)) => {
-                Some(LongPlace { _place: postgres.long_place().await?, _held: held })
-            }
+            None => None,
         };
         match &self.engine {
             Engine::Sqlite(sqlite) => Tx::sqlite_reader(sqlite.clone(), place),

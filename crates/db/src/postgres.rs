@@ -6,7 +6,6 @@ use std::time::Duration;
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
 use futures_util::future::{BoxFuture, join_all, join3};
 use rustls::{ClientConfig, RootCertStore};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres::types::ToSql;
@@ -31,9 +30,6 @@ pub(crate) const BEGIN: &str = "BEGIN READ WRITE";
 /// A pool of connections to one PostgreSQL database.
 pub(crate) struct Postgres {
     pool: Pool,
-    /// Long reads take half of the connections at most, so that the others always find one.
-    long: Arc<Semaphore>,
-    pub(crate) long_reads: usize,
     pub(crate) batches: Batches,
     pub(crate) samples: Arc<Samples>,
 }
@@ -59,14 +55,7 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::failed)?;
-        let long_reads = (connections / 2).max(1);
-        let long = Arc::new(Semaphore::new(long_reads));
-        Ok(Arc::new(Postgres { pool, long, long_reads, batches: Batches::new(), samples: Arc::default() }))
-    }
-
-    /// A place among the long reads; waits for one.
-    pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
-        self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
+        Ok(Arc::new(Postgres { pool, batches: Batches::new(), samples: Arc::default() }))
     }
 
     /// A connection from the pool.

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, OpenFlags};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::error::{DbError, Result};
 use crate::private;
@@ -49,7 +49,6 @@ const STATEMENTS: usize = 256;
 pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
-    long: Arc<Semaphore>,
     pub(crate) samples: Arc<Samples>,
     writer: mpsc::Sender<Job>,
 }
@@ -80,11 +79,9 @@ impl Sqlite {
             .name("sqlite-writer".into())
             .spawn(move || write_loop(connection, jobs, &before_commit))
             .map_err(DbError::failed)?;
-        let long = Arc::new(Semaphore::new(LONG_READS));
         Ok(Arc::new(Sqlite {
             path: path.to_owned(),
             readers: Mutex::default(),
-            long,
             samples: Arc::default(),
             writer: sender,
         }))
@@ -111,11 +108,6 @@ impl Sqlite {
         if readers.len() < KEPT_READERS {
             readers.push(connection);
         }
-    }
-
-    /// A place among the long reads; waits for one.
-    pub(crate) async fn long_place(&self) -> Result<OwnedSemaphorePermit> {
-        self.long.clone().acquire_owned().await.map_err(DbError::unavailable)
     }
 
     /// Copies the log into the file and empties it.

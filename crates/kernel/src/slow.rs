@@ -13,7 +13,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use latchkey_base::kinds::{InstanceId, UserId};
@@ -149,8 +149,8 @@ impl SlowPool {
     pub async fn place(&self, owner: &WorkOwner) -> Result<LanePlace> {
         let (begun, begins) = oneshot::channel();
         let job = move || -> Delivery {
-            let (place, end) = std::sync::mpsc::channel();
-            if begun.send(LanePlace(place)).is_ok() {
+            let (place, end) = mpsc::channel();
+            if begun.send(LanePlace { _end: place }).is_ok() {
                 // Nothing is ever sent: it ends when the place is dropped.
                 let _ = end.recv();
             }
@@ -166,8 +166,10 @@ impl SlowPool {
     }
 }
 
-/// A place in a lane.
-pub struct LanePlace(#[expect(dead_code, reason = "its end is what counts")] std::sync::mpsc::Sender<()>);
+/// A place in a lane, taken until this is dropped.
+pub struct LanePlace {
+    _end: mpsc::Sender<()>,
+}
 
 impl Drop for SlowPool {
     fn drop(&mut self) {

@@ -21,7 +21,8 @@ use latchkey_web::api::{Credential, Operation, PathPart};
 use latchkey_web::throttle::Per;
 use serde_json::{Value, json};
 
-use crate::architecture::{PRODUCT, sources};
+use crate::architecture::sources;
+use crate::layers::product_crates;
 
 /// One operation.
 struct Row {
@@ -189,7 +190,7 @@ fn the_backend_writes_for_nobody_without_a_key() {
 /// day an operation is added.
 #[test]
 fn no_operation_is_named_anywhere_but_in_its_row() {
-    let crates = PRODUCT.into_iter().chain(["server", "web"]);
+    let crates = product_crates().chain(["server", "web"]);
     let texts: String = crates.flat_map(sources).map(|(_, text)| text).collect();
     let mut named = BTreeMap::<String, usize>::new();
     for row in backend() {

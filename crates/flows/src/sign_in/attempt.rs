@@ -75,6 +75,21 @@ pub struct SignInAttempt {
     pub is_elsewhere: bool,
 }
 
+impl SignInAttempt {
+    /// Of a client that is locked. Nobody is known yet whom it is about.
+    pub fn new(client: Client, sign_in: SignIn) -> SignInAttempt {
+        SignInAttempt {
+            client,
+            secret: None,
+            sign_in,
+            user: None,
+            refusal: None,
+            clients: Clients::default(),
+            is_elsewhere: false,
+        }
+    }
+}
+
 /// The attempt of the client that asks, locked with its user.
 pub async fn lock(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<SignInAttempt> {
     let client = lock_client(tx, context, id).await?;
@@ -85,15 +100,7 @@ pub async fn lock(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result
 pub async fn lock_alone(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<SignInAttempt> {
     let client = lock_client(tx, context, id).await?;
     let sign_in = lock_sign_in(tx, context, &client, id).await?;
-    Ok(SignInAttempt {
-        client,
-        secret: None,
-        sign_in,
-        user: None,
-        refusal: None,
-        clients: Clients::default(),
-        is_elsewhere: false,
-    })
+    Ok(SignInAttempt::new(client, sign_in))
 }
 
 /// The same for somebody who comes back from another site, on the client that began.
@@ -107,15 +114,7 @@ pub async fn lock_returned(
     let client = clients::lock(tx, &context.act.instance, on).await?.ok_or_else(gone)?;
     let sign_in = lock_sign_in(tx, context, &client, id).await.map_err(|_| gone())?;
     let is_elsewhere = context.client.id() != Some(on);
-    Ok(SignInAttempt {
-        client,
-        secret: None,
-        sign_in,
-        user: None,
-        refusal: None,
-        clients: Clients::default(),
-        is_elsewhere,
-    })
+    Ok(SignInAttempt { is_elsewhere, ..SignInAttempt::new(client, sign_in) })
 }
 
 /// The attempt of a client that is locked already.
@@ -137,15 +136,7 @@ pub async fn of_client(
         }
         None => None,
     };
-    Ok(SignInAttempt {
-        client,
-        secret: None,
-        sign_in,
-        user,
-        refusal: None,
-        clients: Clients::default(),
-        is_elsewhere: false,
-    })
+    Ok(SignInAttempt { user, ..SignInAttempt::new(client, sign_in) })
 }
 
 async fn lock_client(tx: &mut Tx, context: &SignInContext, id: &SignInId) -> Result<Client> {

@@ -12,7 +12,6 @@ use latchkey_people::restrictions::check::check_typed;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 use latchkey_presence::clients::store as clients;
-use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sign_ins::model::{ClaimedIdentity, Named, SignIn, SignInStep};
 use latchkey_presence::sign_ins::store;
@@ -137,15 +136,7 @@ async fn create(
     let LockedClient { client, secret } = context.client.lock_or_create(tx, act).await?;
     let earlier = client.sign_in.clone();
     let sign_in = SignIn::new(&act.instance, id, &client.id, locale, act.now);
-    let attempt = SignInAttempt {
-        client,
-        secret,
-        sign_in,
-        user: None,
-        refusal: None,
-        clients: Clients::default(),
-        is_elsewhere: false,
-    };
+    let attempt = SignInAttempt { secret, ..SignInAttempt::new(client, sign_in) };
     let present = finish::present(tx, &context, &attempt.client).await?;
     let mut attempt = match plan {
         Plan::Begin => {

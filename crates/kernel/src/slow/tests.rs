@@ -1,7 +1,5 @@
 //! Lanes with one thread, which is held by a gate while others queue.
 
-use std::sync::mpsc;
-
 use tokio::task::JoinHandle;
 
 use super::*;
