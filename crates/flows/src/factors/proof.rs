@@ -30,7 +30,8 @@ pub struct Proof {
     pub refusal: Option<Error>,
 }
 
-/// Proves a factor of a user, who must be locked and must have it. `challenge` is the one under way, if any.
+/// Proves a factor of a user, who must be locked and must have it. `challenge` is the one under way, if any. That they have
+/// an address is noted by `verified`.
 pub async fn prove(
     tx: &mut Tx,
     act: &Act,
@@ -114,7 +115,7 @@ async fn tried_once(
     // One that is over tells nothing about what was shown, so trying it is no failure.
     let is_counted = attempt.challenge.attempts > challenge.attempts;
     let (user, refusal) = match attempt.refusal {
-        None => (verified(tx, act, user, &attempt.challenge).await?, None),
+        None => (user, None),
         Some(refusal) if is_counted => {
             let (user, refusal) = count(tx, act, user, refusal).await?;
             (user, Some(refusal))
@@ -125,7 +126,8 @@ async fn tried_once(
 }
 
 /// Whoever read a code sent to an address or number, or signed with a wallet, has it: one that was only reserved is
-/// verified now.
+/// verified now. Where somebody signs in, this waits until everything is proven, or a stranger who made the account, with
+/// a second factor of theirs, would have a verified address of whoever cannot get in.
 pub async fn verified(tx: &mut Tx, act: &Act, user: User, challenge: &Challenge) -> Result<User> {
     let Some(id) = &challenge.identification else { return Ok(user) };
     let mut kinds = [ContactKind::Phone, ContactKind::Wallet].into_iter();

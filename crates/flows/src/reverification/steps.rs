@@ -15,7 +15,7 @@ use latchkey_presence::sessions::store;
 
 use super::rules;
 use crate::factors::evidence::Evidence;
-use crate::factors::proof::{count, prove};
+use crate::factors::proof::{count, prove, verified};
 use crate::factors::rules::{check_open, choose, failed_challenge, proven_challenge};
 use crate::factors::sending::{Sending, send};
 use crate::strategies::{FirstFactor, ProofVerdict};
@@ -136,9 +136,13 @@ pub async fn attempt(
     // The user must have the factor still, also where a code was sent.
     choose(&turn.factors(&user, act), strategy, sent_to, |_| false, turn.missing())?;
     let proof = prove(tx, act, user, strategy, challenge.as_ref(), evidence).await?;
+    let user = match proof.refusal {
+        None => verified(tx, act, proof.user, &proof.challenge).await?,
+        Some(_) => proof.user,
+    };
     let session = rules::noted(session, proof.challenge);
     store::save(tx, &session).await?;
-    Ok(ReverificationOutcome { session, user: proof.user, refusal: proof.refusal })
+    Ok(ReverificationOutcome { session, user, refusal: proof.refusal })
 }
 
 /// Keeps a proof that a registered first factor began.

@@ -16,6 +16,7 @@ use latchkey_presence::sign_ins::model::{AwaitingProof, ChosenPassword, SignInSt
 use super::attempt::{SignInAttempt, SignInContext};
 use super::{password, rules};
 use crate::enter::{self, NewSession};
+use crate::factors::proof::verified;
 use crate::factors::rules::check_open;
 use crate::strategies;
 
@@ -41,6 +42,20 @@ pub async fn after_first(
             Ok(attempt)
         }
     }
+}
+
+/// Notes that the user has the addresses and numbers whose codes or links were part of the proof.
+async fn with_proven_contacts(
+    tx: &mut Tx,
+    context: &SignInContext,
+    attempt: &SignInAttempt,
+    mut user: User,
+) -> Result<User> {
+    let factors = [&attempt.sign_in.first_factor, &attempt.sign_in.second_factor];
+    for challenge in factors.into_iter().flatten().filter(|challenge| challenge.verified_at.is_some()) {
+        user = verified(tx, &context.act, user, challenge).await?;
+    }
+    Ok(user)
 }
 
 /// Redeems what waited until everything was proven: whoever has one factor only must not add another way in.
@@ -87,6 +102,7 @@ pub async fn complete(
     user: User,
 ) -> Result<SignInAttempt> {
     check_open(&user, context.act.now)?;
+    let user = with_proven_contacts(tx, context, &attempt, user).await?;
     let user = redeem_awaiting(tx, context, &mut attempt, user).await?;
     let user = set_password(tx, context, &mut attempt, user).await?;
     if !is_by_ticket(&attempt) {

@@ -17,7 +17,6 @@ use latchkey_presence::sign_ins::store;
 
 use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, nobody, steps};
-use crate::factors::proof::verified;
 use crate::verify::{CLIENT_MISMATCH, Verified, outdated};
 
 /// Which factor a link belongs to.
@@ -165,7 +164,6 @@ impl Opening {
         if !is_due {
             return Err(Error::new(Code::ClientStateInvalid));
         }
-        let user = verified(tx, &context.act, user, &proven).await?;
         let attempt = match slot {
             Slot::First => {
                 steps::check_first(context, &attempt.sign_in, &user, Strategy::EmailLink, Some(&proven))?;

@@ -64,7 +64,7 @@ pub fn still_proven(sign_in: &SignIn, user: &User) -> Result<()> {
     let sent_to = sign_in.first_factor.as_ref().and_then(|challenge| challenge.identification.as_ref());
     let kinds = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet];
     let held = |id| kinds.iter().find_map(|kind| user.contacts(*kind).find(id));
-    if sent_to.is_some_and(|id| !held(id).is_some_and(Contact::is_verified)) {
+    if sent_to.is_some_and(|id| !held(id).is_some_and(Contact::is_exclusive)) {
         return Err(Error::new(Code::SignInIdentificationOrUserDeleted));
     }
     match user.password.as_ref().map(|password| password.updated_at) == sign_in.password_set_at {

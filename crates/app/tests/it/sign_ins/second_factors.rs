@@ -140,6 +140,36 @@ async fn a_code_is_the_first_factor_only() {
     step(&mut browser, &id, "prepare_second_factor", fields).await.is_error(400, "no_second_factors");
 }
 
+/// A stranger has made the account, with an authenticator app of theirs: whoever has the mailbox does not prove the address
+/// for them.
+#[tokio::test]
+async fn an_address_is_proven_once_the_second_factor_is_shown() {
+    let t = TestServer::start().await;
+    let user = t
+        .user(json!({
+            "email_address": [EMAIL], "email_address_identification_status": ["reserved"],
+            "password": PASSWORD, "totp_secret": SECRET,
+        }))
+        .await;
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    let mut browser = t.browser();
+    let id = shown(begin(&mut browser, json!({"identifier": EMAIL})).await)["id"].as_str().unwrap().to_owned();
+    step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
+    let answer = json!({"strategy": "email_code", "code": code(&t).await});
+    let half = step(&mut browser, &id, "attempt_first_factor", answer).await.ok();
+    assert_eq!(half["response"]["status"], "needs_second_factor");
+    let address = t.get(&path).await.ok()["email_addresses"][0].take();
+    assert_eq!((&address["verification"], &address["reserved"]), (&Value::Null, &json!(true)));
+    let right = json!({"strategy": "totp", "code": totp(0)});
+    let whole = step(&mut browser, &id, "attempt_second_factor", right).await.ok();
+    assert_eq!(whole["response"]["status"], "complete");
+    let address = t.get(&path).await.ok()["email_addresses"][0].take();
+    assert_eq!(
+        (&address["verification"]["status"], &address["reserved"]),
+        (&json!("verified"), &json!(false))
+    );
+}
+
 #[tokio::test]
 async fn second_factors_the_instance_does_not_use_are_not_asked_for() {
     let t = server(|settings| {
