@@ -10,6 +10,7 @@ pub mod bell;
 pub mod cx;
 pub mod derived;
 pub mod device;
+pub mod digest_times;
 pub mod document;
 pub mod domains;
 pub mod environment;
@@ -54,6 +55,7 @@ use latchkey_web::throttle::Throttle;
 use latchkey_web::version::Change;
 
 use crate::bell::Bell;
+use crate::digest_times::DigestTimes;
 use crate::keyring::Keyring;
 use crate::limits::{FEED_WAITERS, INBOX_WAITERS, RateLimits};
 use crate::recent_tokens::RecentTokens;
@@ -131,6 +133,8 @@ pub struct App {
     pub scripts_dir: Option<PathBuf>,
     /// Passwords and backup codes being hashed or compared.
     pub hashing: SlowPool,
+    /// How long comparing takes.
+    pub digest_times: DigestTimes,
     /// Uploaded pictures being decoded.
     pub uploads: SlowPool,
     /// Stored pictures being made smaller, for anybody who asks.
@@ -186,6 +190,7 @@ impl App {
             api_url: parts.api_url.into(),
             scripts_dir: parts.scripts_dir,
             hashing: SlowPool::new(limits::hashing(parts.slow_slots)),
+            digest_times: DigestTimes::default(),
             uploads: SlowPool::new(limits::UPLOADS_LANE),
             resizing: SlowPool::new(limits::RESIZING_LANE),
             bell: parts.bell,

@@ -89,8 +89,8 @@ pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// How long a browser keeps what proves it: the longest browsers allow, 400 days.
 pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 /// Where answers must not tell who has an account, and some accounts have digests that were imported: an attempt at a
-/// password takes a multiple of this. bcrypt at cost 12, PBKDF2 with 600,000 rounds and scrypt as usual take half of it
-/// on one core; what is slower takes the next multiple.
+/// password takes this long, or the multiple of it that leaves the slowest of those digests twice its time. bcrypt at
+/// cost 12, PBKDF2 with 600,000 rounds and scrypt as usual take half of it on one core.
 pub const IMPORTED_DIGEST: Duration = Duration::from_millis(500);
 /// Largest upload of a picture, as published.
 pub const IMAGE_BYTES: usize = 10 * 1024 * 1024;

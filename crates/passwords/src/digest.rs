@@ -6,6 +6,7 @@
 //! belongs to which hasher.
 
 use std::fmt;
+use std::time::Duration;
 
 use crate::formats::argon2::Argon2;
 use crate::formats::bcrypt::Bcrypt;
@@ -98,6 +99,20 @@ impl Digest {
             Form::Plain(digest) => digest.verify(password),
             Form::Symfony(digest) => digest.verify(password),
             Form::Werkzeug(digest) => digest.verify(password),
+        }
+    }
+
+    /// About how long [`verify`](Self::verify) takes on one core of a server.
+    pub fn time(&self) -> Duration {
+        match &self.form {
+            Form::Argon2(digest) => digest.time(),
+            Form::Bcrypt(digest) => digest.time(),
+            Form::Firebase(digest) => digest.time(),
+            Form::Pbkdf2(digest) => digest.time(),
+            Form::Phpass(digest) => digest.time(),
+            Form::Plain(_) => Duration::ZERO,
+            Form::Symfony(digest) => digest.time(),
+            Form::Werkzeug(digest) => digest.time(),
         }
     }
 

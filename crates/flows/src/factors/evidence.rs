@@ -1,5 +1,7 @@
 //! What somebody shows, examined before the transaction: passwords and imported backup codes are slow.
 
+use std::time::Duration;
+
 use latchkey_base::kinds::{InstanceId, UserId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time, rng};
@@ -10,7 +12,7 @@ use latchkey_kernel::limits::IMPORTED_DIGEST;
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_people::users::credentials::{self, StoredPassword};
-use latchkey_people::users::factors::{backup_code_fits, needs_upgrade, password_fits};
+use latchkey_people::users::factors::{backup_code_fits, comparing_time, needs_upgrade, password_fits};
 use latchkey_people::users::model::User;
 use tokio::time::{Instant, sleep_until};
 
@@ -83,9 +85,29 @@ pub async fn examine_evenly(cx: &Cx, site: &Site, user: Option<&User>, shown: Sh
         return examine(cx, &owner, user, shown).await;
     }
     let began = Instant::now();
+    look_at_digests(cx, &site.instance).await?;
     let evidence = examine(cx, &owner, user, shown).await;
-    sleep_until(next_multiple(began, Instant::now(), IMPORTED_DIGEST)).await;
+    sleep_until(next_multiple(began, Instant::now(), even_time(cx, &site.instance))).await;
     evidence
+}
+
+/// Learns how slow the digests of an instance are, once. What is imported together is mostly of one kind; one that differs
+/// is noted when it is compared.
+async fn look_at_digests(cx: &Cx, instance: &InstanceId) -> Result<()> {
+    if cx.app.digest_times.slowest(instance).is_none() {
+        let some = credentials::some_imported(&mut cx.app.db.read().await?, instance).await?;
+        let slowest = some.iter().map(comparing_time).max().unwrap_or_default();
+        cx.app.digest_times.found(instance, slowest);
+    }
+    Ok(())
+}
+
+/// How long all attempts at a password take, whatever the digest: twice the time of the slowest, since others use the
+/// machine too.
+fn even_time(cx: &Cx, instance: &InstanceId) -> Duration {
+    let slowest = cx.app.digest_times.slowest(instance).unwrap_or_default();
+    let steps = (2 * slowest).as_nanos().div_ceil(IMPORTED_DIGEST.as_nanos()).max(1);
+    IMPORTED_DIGEST * u32::try_from(steps).unwrap_or(u32::MAX)
 }
 
 async fn password(cx: &Cx, owner: &WorkOwner, user: Option<&User>, password: Secret) -> Result<Evidence> {
@@ -95,6 +117,9 @@ async fn password(cx: &Cx, owner: &WorkOwner, user: Option<&User>, password: Sec
     let mut tx = cx.app.db.read().await?;
     let stored = credentials::find(&mut tx, &instance, &id, &cx.app.master).await?.password;
     drop(tx);
+    if let Some(stored) = &stored {
+        cx.app.digest_times.note(&instance, comparing_time(stored));
+    }
     let of = user.and_then(|user| Some((user.id.clone(), user.password.as_ref()?.updated_at)));
     let salt = rng::bytes(&*cx.app.rng);
     let work = move || match stored {

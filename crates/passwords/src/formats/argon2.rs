@@ -4,6 +4,8 @@
 //! The string is read by hand rather than with the `password-hash` crate: we need to see the costs before anything
 //! is allocated, and the crate's limits on salt and output length refuse digests other systems do export.
 
+use std::time::Duration;
+
 use ::argon2::{Algorithm, Argon2 as Engine, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
@@ -80,6 +82,11 @@ impl Argon2 {
         let engine = Engine::new(self.algorithm, self.version, self.params.clone());
         let mut output = vec![0; self.hash.len()];
         engine.hash_password_into(password, &self.salt, &mut output).is_ok() && same(&output, &self.hash)
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        // A GiB-pass takes a second, as above.
+        Duration::from_micros(u64::from(self.params.m_cost()) * u64::from(self.params.t_cost()))
     }
 
     /// Whether the digest is at least as strong as what [`hash`] makes, in every single parameter.

@@ -5,6 +5,8 @@
 //! digests ignored it. A NUL inside the password is hashed like any other byte, as current implementations do; old C
 //! ones stopped there, which would make `a\0b` and `a\0c` the same password.
 
+use std::time::Duration;
+
 use ::bcrypt::bcrypt;
 use base64::Engine as _;
 use base64::alphabet;
@@ -79,6 +81,10 @@ impl Bcrypt {
         key.truncate(KEY_BYTES);
         let output = bcrypt(self.cost, self.salt, &key);
         same(&output[..self.hash.len()], &self.hash)
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_micros(60) * (1 << self.cost)
     }
 
     fn parse(text: &str, input: Input) -> Result<Self, DigestError> {

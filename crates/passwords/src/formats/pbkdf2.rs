@@ -4,6 +4,8 @@
 //! The length of the stored hash is the length derived, so digests of truncated or stretched keys verify as they
 //! were made.
 
+use std::time::Duration;
+
 use ::pbkdf2::pbkdf2_hmac;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
@@ -74,6 +76,10 @@ impl Pbkdf2 {
     pub(crate) fn sha512_hex(digest: &str) -> Result<Self, DigestError> {
         let (iterations, salt, hash) = split(digest, "pbkdf2_sha512_hex$")?;
         Self::bounded(Function::Sha512, iterations, hex(salt)?, hex(hash)?)
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_nanos(410) * self.iterations
     }
 
     pub(crate) fn verify(&self, password: &[u8]) -> bool {

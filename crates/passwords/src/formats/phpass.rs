@@ -2,6 +2,8 @@
 //! wrote them for fifteen years. phpBB wrote the same with `$H$`. `md5_phpass` is the result of wrapping an older
 //! table of plain MD5 hashes: the password is the lower-case hexadecimal MD5 of the password.
 
+use std::time::Duration;
+
 use md5::{Digest as _, Md5};
 
 use crate::digest::DigestError;
@@ -52,6 +54,10 @@ impl Phpass {
 
     pub(crate) fn over_md5(digest: &str) -> Result<Self, DigestError> {
         Ok(Self { over_md5: true, ..Self::plain(digest)? })
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_nanos(300) * (1 << self.log2_rounds)
     }
 
     pub(crate) fn verify(&self, password: &[u8]) -> bool {

@@ -1,6 +1,8 @@
 //! Scrypt (RFC 7914) as Werkzeug writes it, `scrypt:N:r:p$salt$hash`, and as Firebase does, where scrypt's output is
 //! not the hash but the key under which the project's signer key is encrypted to give the hash.
 
+use std::time::Duration;
+
 use ::scrypt::{Params, scrypt};
 use aes::Aes256;
 use ctr::Ctr128BE;
@@ -42,6 +44,10 @@ impl Werkzeug {
         Ok(Self { params, salt: salt.to_owned(), hash })
     }
 
+    pub(crate) fn time(&self) -> Duration {
+        time(&self.params)
+    }
+
     pub(crate) fn verify(&self, password: &[u8]) -> bool {
         let mut output = [0; OUTPUT_BYTES];
         scrypt(password, self.salt.as_bytes(), &self.params, &mut output).is_ok() && same(&output, &self.hash)
@@ -77,6 +83,10 @@ impl Firebase {
         Ok(Self { params, salt, signer_key, hash })
     }
 
+    pub(crate) fn time(&self) -> Duration {
+        time(&self.params)
+    }
+
     pub(crate) fn verify(&self, password: &[u8]) -> bool {
         let mut derived = [0; OUTPUT_BYTES];
         if scrypt(password, &self.salt, &self.params, &mut derived).is_err() {
@@ -90,6 +100,12 @@ impl Firebase {
         cipher.apply_keystream(&mut output);
         same(&output, &self.hash)
     }
+}
+
+/// 128 MiB take half a second, as above.
+fn time(params: &Params) -> Duration {
+    let blocks = (1_u64 << params.log_n()) * u64::from(params.r()) * u64::from(params.p());
+    Duration::from_nanos(500 * blocks)
 }
 
 /// Scrypt parameters that are possible (RFC 7914 §2) and affordable.

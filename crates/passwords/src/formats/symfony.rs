@@ -3,6 +3,8 @@
 //! The password and `{salt}` are merged and hashed; each further iteration hashes the previous output followed by
 //! the merged text again. Without a salt the merged text is the password alone.
 
+use std::time::Duration;
+
 use sha2::{Digest as _, Sha512};
 
 use crate::digest::DigestError;
@@ -33,6 +35,10 @@ impl Symfony {
             iterations @ 1..=MAX_ITERATIONS => Ok(Self { iterations, salt: salt.to_owned(), hash }),
             _ => Err(DigestError::TooCostly),
         }
+    }
+
+    pub(crate) fn time(&self) -> Duration {
+        Duration::from_nanos(600) * self.iterations
     }
 
     pub(crate) fn verify(&self, password: &[u8]) -> bool {

@@ -324,13 +324,21 @@ static CREDENTIALS: Table = Table::new("credentials", &["instance_id", "user_id"
     "totp_pending_sealed",
 ]);
 
-/// Whether an instance has digests of passwords that were not made here, or not as they are made now. Comparing those
-/// takes another time.
+/// Digests of passwords that were not made here, or not as they are made now; as the index has it.
+const IMPORTED: &str = " FROM credentials WHERE instance_id = $1 \
+    AND substr(password_digest, 2, 8) || substr(password_digest, 16, 15) <> 'argon2idm=19456,t=2,p=1'";
+
+/// Whether an instance has such digests. Comparing those takes another time.
 pub async fn has_imported(tx: &mut Tx, instance: &InstanceId) -> Result<bool> {
-    // As the index has it.
-    let sql = "SELECT 1 FROM credentials WHERE instance_id = $1 \
-               AND substr(password_digest, 2, 8) || substr(password_digest, 16, 15) <> 'argon2idm=19456,t=2,p=1' LIMIT 1";
-    Ok(tx.maybe(&[sql], &[instance.into()], |_| Ok(())).await?.is_some())
+    let sql = ["SELECT 1", IMPORTED, " LIMIT 1"];
+    Ok(tx.maybe(&sql, &[instance.into()], |_| Ok(())).await?.is_some())
+}
+
+/// Some of them.
+pub async fn some_imported(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<StoredPassword>> {
+    let sql = ["SELECT password_digest, password_hasher", IMPORTED, " LIMIT 1000"];
+    let read = |row: &Row| Ok(StoredPassword { digest: row.text(0)?, hasher: row.text(1)? });
+    Ok(tx.all(&sql, &[instance.into()], read).await?)
 }
 
 /// The credentials of a user; none is the same as empty ones.

@@ -1,5 +1,7 @@
 //! Checking passwords and codes, and taking second factors away.
 
+use std::time::Duration;
+
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_jose::digest::constant_time_eq;
@@ -18,6 +20,11 @@ pub fn password_fits(stored: &StoredPassword, password: &Secret) -> bool {
 /// Whether a digest should be made anew, now that the password is known.
 pub fn needs_upgrade(stored: &StoredPassword) -> bool {
     parse(stored).is_some_and(|digest| digest.needs_upgrade())
+}
+
+/// About how long comparing a password with a digest takes.
+pub fn comparing_time(stored: &StoredPassword) -> Duration {
+    parse(stored).map_or(Duration::ZERO, |digest| digest.time())
 }
 
 fn parse(stored: &StoredPassword) -> Option<Digest> {

@@ -153,7 +153,8 @@ async fn an_address_is_proven_once_the_second_factor_is_shown() {
         .await;
     let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
     let mut browser = t.browser();
-    let id = shown(begin(&mut browser, json!({"identifier": EMAIL})).await)["id"].as_str().unwrap().to_owned();
+    let id =
+        shown(begin(&mut browser, json!({"identifier": EMAIL})).await)["id"].as_str().unwrap().to_owned();
     step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "email_code"})).await.ok();
     let answer = json!({"strategy": "email_code", "code": code(&t).await});
     let half = step(&mut browser, &id, "attempt_first_factor", answer).await.ok();
