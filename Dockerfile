@@ -1,7 +1,7 @@
 # Builds the Debian package (`make deb`) and installs it: the image has what the package has, and nothing else.
 #
 #   docker build -t latchkey .
-#   docker run -p 3400:3400 -p 3401:3401 -v latchkey:/var/lib/latchkey latchkey
+#   docker run -p 127.0.0.1:3400:3400 -p 127.0.0.1:3401:3401 -v latchkey:/var/lib/latchkey latchkey
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .

@@ -164,7 +164,8 @@ pub fn name_problem(param: &str, text: &str) -> Option<Problem> {
     }
     let folded = fold(text);
     let is_markup = text.contains(['<', '>']);
-    let is_link = ["//", ":/", "www."].iter().any(|mark| folded.contains(mark));
+    // `=?` begins a word that mail programs decode, and show as what it must not be.
+    let is_link = ["//", ":/", "www.", "=?"].iter().any(|mark| folded.contains(mark));
     let has_control = text.chars().any(|c| c.is_control() || turns_direction(c));
     (is_markup || is_link || has_control).then(|| {
         Problem::of(Code::FormParamValueInvalid, param)
@@ -202,7 +203,8 @@ mod tests {
         for name in good {
             assert_eq!(name_problem("name", name), None, "{name}");
         }
-        let links = ["Verify at https://evil.com", "//evil.com", "https:/evil.com", "www.evil.com"];
+        let links =
+            ["Verify at https://evil.com", "//evil.com", "https:/evil.com", "www.evil.com", "=?utf-8?q?a?="];
         for name in links.into_iter().chain(["<b>", "a\u{202e}moc.live", "a\u{2066}b", "a\nb"]) {
             assert!(name_problem("name", name).is_some(), "{name}");
         }

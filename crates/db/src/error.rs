@@ -100,9 +100,10 @@ impl From<tokio_postgres::Error> for DbError {
             return DbError::Unique(constraint_column(refusal.table(), refusal.constraint()));
         }
         // Class 57 is operator intervention (shutdown, cancelled statement), 53 lack of resources, 40
-        // a transaction rolled back because of others, 58 a failure of the system such as a broken disk: none of
-        // them is the caller's mistake. Nor is a server that follows another one and takes no writes.
-        let is_passing = ["57", "58", "53", "40", "08"].contains(&&state.code()[..2]);
+        // a transaction rolled back because of others, 55 a row that others did not let go, 58 a failure of the system such
+        // as a broken disk: none of them is the caller's mistake. Nor is a server that follows another one and takes no
+        // writes.
+        let is_passing = ["57", "58", "55", "53", "40", "08"].contains(&&state.code()[..2]);
         match is_passing || *state == SqlState::READ_ONLY_SQL_TRANSACTION {
             true => DbError::unavailable(without_values(refusal)),
             false => DbError::failed(without_values(refusal)),

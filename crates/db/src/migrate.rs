@@ -23,12 +23,14 @@ pub struct Migration {
 
 /// Any number serves, as long as every node uses the same. Waiting for another node, or building an
 /// index over much, may take longer than a statement of a request may.
-const LOCK: &str = "SET LOCAL statement_timeout = 0; SELECT pg_advisory_xact_lock(4714330913001)";
+const PATIENT: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
+const LOCK: &str = "SELECT pg_advisory_xact_lock(4714330913001)";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT NOT NULL PRIMARY KEY)";
 
 /// Applies what is missing, in the caller's transaction.
 pub(crate) async fn run(tx: &mut Tx, migrations: &'static [Migration]) -> Result<Vec<&'static str>> {
     if !tx.is_sqlite() {
+        tx.script(PATIENT).await?;
         tx.script(LOCK).await?;
     }
     tx.script(TABLE).await?;
@@ -52,7 +54,7 @@ pub(crate) async fn run(tx: &mut Tx, migrations: &'static [Migration]) -> Result
 /// it at this moment, that is waited for.
 pub(crate) async fn begin(tx: &mut Tx, name: &'static str) -> Result<bool> {
     if !tx.is_sqlite() {
-        tx.script("SET LOCAL statement_timeout = 0").await?;
+        tx.script(PATIENT).await?;
     }
     let sql = "INSERT INTO schema_migrations (name) VALUES ($1) ON CONFLICT DO NOTHING";
     Ok(tx.run(&[sql], &[name.into()]).await? > 0)

@@ -20,9 +20,10 @@ use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
 const WAIT: Duration = Duration::from_secs(5);
-/// No statement of ours runs longer; one that does is cut off rather than left to pile up. What is not
-/// inside of a write transaction (see [`BEGIN`]) only reads, as on SQLite.
-const SESSION: &str = "-c statement_timeout=30000 -c idle_in_transaction_session_timeout=30000 \
+/// No statement of ours runs longer; one that does is cut off rather than left to pile up. Nor does one wait longer for a
+/// row that somebody else changes: it keeps a connection meanwhile, for which others wait a little longer than that. What
+/// is not inside of a write transaction (see [`BEGIN`]) only reads, as on SQLite.
+const SESSION: &str = "-c statement_timeout=30000 -c lock_timeout=4000 -c idle_in_transaction_session_timeout=30000 \
                        -c default_transaction_read_only=on";
 /// Begins a write transaction.
 pub(crate) const BEGIN: &str = "BEGIN READ WRITE";

@@ -41,6 +41,8 @@ const EVERY: Duration = Duration::from_millis(500);
 const AT_ONCE: usize = 32;
 /// The same for one instance, so that slow endpoints of one hold up nobody else's.
 const AT_ONCE_EACH: usize = 8;
+/// Those that took nothing the last time have every second place at most: they may keep it until their time is out.
+const FAILING_PART: usize = 2;
 /// Endpoints looked at in one go, of which some may have no room.
 const LOOKED_AT: i64 = 256;
 /// How long an endpoint is served before others have their turn.
@@ -140,28 +142,53 @@ pub fn spawn(courier: Courier) -> JoinHandle<()> {
 /// The turns that are under way.
 #[derive(Default)]
 struct Served {
-    tasks: JoinSet<InstanceId>,
-    each: HashMap<InstanceId, usize>,
+    tasks: JoinSet<(InstanceId, bool)>,
+    each: HashMap<InstanceId, TurnCount>,
+}
+
+/// The turns of one instance.
+#[derive(Default)]
+struct TurnCount {
+    all: usize,
+    /// Of endpoints that fail.
+    failing: usize,
 }
 
 impl Served {
     fn clear(&mut self) {
         while let Some(done) = self.tasks.try_join_next() {
             match done {
-                Ok(instance) => {
-                    self.each.entry(instance).and_modify(|count| *count = count.saturating_sub(1));
+                Ok((instance, is_failing)) => {
+                    let count = self.each.entry(instance).or_default();
+                    count.all = count.all.saturating_sub(1);
+                    count.failing = count.failing.saturating_sub(usize::from(is_failing));
                 }
                 // Whose it was is not known; counting from nothing only gives more room.
                 Err(_) => self.each.clear(),
             }
         }
-        self.each.retain(|_, count| *count > 0);
+        self.each.retain(|_, count| count.all > 0);
     }
 
-    /// Whether an instance may have one more turn.
-    fn has_room(&self, instance: &InstanceId) -> bool {
-        self.tasks.len() < AT_ONCE && self.each.get(instance).is_none_or(|count| *count < AT_ONCE_EACH)
+    /// Notes a turn.
+    fn note(&mut self, endpoint: &Endpoint) {
+        let count = self.each.entry(endpoint.instance.clone()).or_default();
+        count.all += 1;
+        count.failing += usize::from(is_failing(endpoint));
     }
+
+    /// Whether an endpoint may have a turn.
+    fn has_room(&self, endpoint: &Endpoint) -> bool {
+        let none = TurnCount::default();
+        let own = self.each.get(&endpoint.instance).unwrap_or(&none);
+        let failing: usize = self.each.values().map(|count| count.failing).sum();
+        let may_fail = failing < AT_ONCE / FAILING_PART && own.failing < AT_ONCE_EACH / FAILING_PART;
+        self.tasks.len() < AT_ONCE && own.all < AT_ONCE_EACH && (may_fail || !is_failing(endpoint))
+    }
+}
+
+fn is_failing(endpoint: &Endpoint) -> bool {
+    endpoint.failing_since.is_some()
 }
 
 impl Courier {
@@ -201,12 +228,12 @@ impl Courier {
     /// Takes as many endpoints as there is room for, and serves each in a task of its own.
     async fn take(&self, served: &mut Served) -> Result<()> {
         for endpoint in self.waiting().await? {
-            if !served.has_room(&endpoint.instance) {
+            if !served.has_room(&endpoint) {
                 continue;
             }
             let Some(turn) = self.lease(endpoint).await? else { continue };
-            let instance = turn.endpoint.instance.clone();
-            *served.each.entry(instance.clone()).or_default() += 1;
+            let place = (turn.endpoint.instance.clone(), is_failing(&turn.endpoint));
+            served.note(&turn.endpoint);
             let courier = self.clone();
             served.tasks.spawn(async move {
                 if let Err(error) = courier.serve(&turn).await {
@@ -215,7 +242,7 @@ impl Courier {
                 }
                 // What happened in the last moment rang while the endpoint was taken.
                 courier.parts.bell.ring_workers();
-                instance
+                place
             });
         }
         Ok(())
@@ -336,5 +363,48 @@ impl Courier {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use latchkey_base::Time;
+    use latchkey_base::kinds::WebhookEndpointId;
+    use latchkey_base::rng::SeededRng;
+
+    use super::*;
+
+    const NOW: Time = Time::from_ms(1_767_225_600_000);
+
+    fn endpoint(instance: u64, failing_since: Option<Time>) -> Endpoint {
+        Endpoint {
+            instance: InstanceId::new(NOW, &SeededRng::new(instance)),
+            id: WebhookEndpointId::new(NOW, &SeededRng::new(1)),
+            url: String::new(),
+            description: String::new(),
+            kinds: Vec::new(),
+            secrets_sealed: Vec::new(),
+            is_disabled: false,
+            cursor_seq: 0,
+            failing_since,
+            created_at: NOW,
+            updated_at: NOW,
+        }
+    }
+
+    #[test]
+    fn endpoints_that_hang_leave_places_to_those_that_answer() {
+        let (healthy, failing) = (endpoint(1, None), endpoint(1, Some(NOW)));
+        let mut served = Served::default();
+        for _ in 0..AT_ONCE_EACH / FAILING_PART {
+            assert!(served.has_room(&failing));
+            served.note(&failing);
+        }
+        assert!(!served.has_room(&failing) && served.has_room(&endpoint(2, Some(NOW))));
+        for _ in 0..AT_ONCE_EACH / FAILING_PART {
+            assert!(served.has_room(&healthy));
+            served.note(&healthy);
+        }
+        assert!(!served.has_room(&healthy) && served.has_room(&endpoint(2, None)));
     }
 }

@@ -59,6 +59,7 @@ pub async fn open_on_other_client(
     };
     let entry = beginning(tx, act, &user, entry).await?;
     let client = make_room(tx, act, client).await?;
+    ending::make_room_of_user(tx, act, &user.id).await?;
     let activity = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
     let session = rules::begin(&user, &client.id, entry, activity, &act.settings, act.now, &*act.rng);
     store::insert(tx, &session).await?;

@@ -28,6 +28,28 @@ const MODULUS_START: [u8; 9] = [0x30, 0x82, 0x01, 0x0a, 0x02, 0x82, 0x01, 0x01, 
 const EXPONENT: [u8; 5] = [0x02, 0x03, 0x01, 0x00, 0x01];
 const MODULUS_BYTES: usize = 256;
 
+/// A public key as PEM, in the one encoding from which clients cut the modulus by its fixed beginning and end.
+fn pem_of(modulus: &[u8; MODULUS_BYTES]) -> String {
+    let der = [&SPKI_START[..], &MODULUS_START, modulus, &EXPONENT].concat();
+    let mut pem = String::from("-----BEGIN PUBLIC KEY-----\n");
+    for (at, letter) in STANDARD.encode(der).chars().enumerate() {
+        if at > 0 && at % 64 == 0 {
+            pem.push('\n');
+        }
+        pem.push(letter);
+    }
+    pem.push_str("\n-----END PUBLIC KEY-----\n");
+    pem
+}
+
+impl Jwk {
+    /// The key as PEM, if it is one of this server.
+    pub fn to_pem(&self) -> Option<String> {
+        let modulus = URL_SAFE_NO_PAD.decode(&self.n).ok()?;
+        Some(pem_of(modulus.as_slice().try_into().ok()?))
+    }
+}
+
 /// An RSA-2048 key pair, parsed and ready to sign.
 pub struct SigningKey {
     pair: KeyPair,
@@ -63,19 +85,9 @@ impl SigningKey {
         }
     }
 
-    /// The public half as PEM, in the one encoding from which clients cut the modulus by its fixed
-    /// beginning and end.
+    /// The public half as PEM.
     pub fn public_pem(&self) -> String {
-        let der = [&SPKI_START[..], &MODULUS_START, &self.modulus, &EXPONENT].concat();
-        let mut pem = String::from("-----BEGIN PUBLIC KEY-----\n");
-        for (at, letter) in STANDARD.encode(der).chars().enumerate() {
-            if at > 0 && at % 64 == 0 {
-                pem.push('\n');
-            }
-            pem.push(letter);
-        }
-        pem.push_str("\n-----END PUBLIC KEY-----\n");
-        pem
+        pem_of(&self.modulus)
     }
 
     /// Signs with RSASSA-PKCS1-v1_5 and SHA-256. The same message gives the same signature.
@@ -152,6 +164,7 @@ mod tests {
     #[test]
     fn the_pem_is_what_openssl_writes() {
         assert_eq!(rfc7515::key().public_pem(), rfc7515::PUBLIC_PEM);
+        assert_eq!(rfc7515::key().public_jwk("k").to_pem().as_deref(), Some(rfc7515::PUBLIC_PEM));
         let library = rfc7515::key().pair.public_key().as_der().unwrap();
         let body: String = rfc7515::PUBLIC_PEM.lines().filter(|line| !line.starts_with('-')).collect();
         assert_eq!(STANDARD.decode(body).unwrap(), library.as_ref());

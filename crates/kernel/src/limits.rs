@@ -86,6 +86,9 @@ pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
 /// of those whose time has come still hold one.
 pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
+/// Sessions that a user may have at a time, on all clients; the oldest gives way. All of them end in one transaction when
+/// the password changes.
+pub const SESSIONS_OF_USER: i64 = 1_000;
 /// How long a browser keeps what proves it: the longest browsers allow, 400 days.
 pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 /// Where answers must not tell who has an account, and some accounts have digests that were imported: an attempt at a

@@ -310,7 +310,7 @@ fn settings() -> Command {
 
 fn signing_keys() -> Command {
     Command::new("signing-keys")
-        .about("List the keys that sign tokens, or change to a new one")
+        .about("List or show the keys that sign tokens, or change to a new one")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -319,6 +319,16 @@ fn signing_keys() -> Command {
                 .about("List the signing keys of an instance, newest first")
                 .arg(instance_flag())
                 .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("public")
+                .about("Print the public half of the key that signs now, as PEM")
+                .long_about(
+                    "Print the public half of the key that signs now, as PEM. Backends verify tokens with it \
+                     without asking this server: SDKs take it as CLERK_JWT_KEY, jwtKey or jwt_key. Whoever has \
+                     pasted it pastes the new one after `latchkey signing-keys rotate`.",
+                )
+                .arg(instance_flag()),
         )
         .subcommand(
             Command::new("rotate")

@@ -45,6 +45,7 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
         },
         Some(("signing-keys", group)) => match group.subcommand() {
             Some(("list", own)) => wait(signing_keys::list(&configure(own)?, own)),
+            Some(("public", own)) => wait(signing_keys::public(&configure(own)?, own)),
             Some(("rotate", own)) => wait(signing_keys::rotate(&configure(own)?, own)),
             _ => Ok(()),
         },

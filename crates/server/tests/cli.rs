@@ -321,6 +321,11 @@ fn signing_keys_follow_each_other_with_an_overlap() {
     };
     let first = published();
     assert_eq!(first.len(), 1);
+    let pem = text(&home.run(&["signing-keys", "public"]).stdout);
+    assert!(
+        pem.starts_with("-----BEGIN PUBLIC KEY-----\nMII") && pem.ends_with("\n-----END PUBLIC KEY-----\n"),
+        "{pem}"
+    );
     let (keys, remarks) = home.json(&["signing-keys", "rotate", "--json"]);
     assert!(remarks.contains("is published now and signs from"), "{remarks}");
     assert_eq!(states(&keys), ["announced", "signing"]);
@@ -337,6 +342,8 @@ fn signing_keys_follow_each_other_with_an_overlap() {
     assert_eq!(published(), [keys[0]["kid"].clone()]);
     let (after, _) = home.json(&["signing-keys", "rotate", "--json"]);
     assert_eq!(states(&after), ["announced", "signing"], "ended keys are deleted by the next change");
+    // The one that signs now is another.
+    assert_ne!(text(&home.run(&["signing-keys", "public"]).stdout), pem);
     let table = text(&home.run(&["signing-keys", "list"]).stdout);
     assert_eq!(table.lines().count(), 3, "{table}");
     assert_eq!(home.run(&["signing-keys", "rotate", "--overlap", "soon"]).status.code(), Some(2));

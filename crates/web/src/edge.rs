@@ -111,9 +111,13 @@ impl Edge {
         // Until the end of this, because whoever handles the request keeps its body as long.
         let share = request.extensions().get::<BodyShare>().cloned();
         let unread = Unread::lend(&mut request, share.clone());
-        let outcome = match names_one_host(&request) {
-            true => tokio::time::timeout(self.timeout, unless_it_panics(next.run(request))).await,
-            false => Ok(Some(failed(Error::new(Code::HostInvalid).saying(TWO_HOSTS)))),
+        let refusal = match names_one_host(&request) {
+            true => self.answers.refusal(network).filter(|_| !is_read),
+            false => Some(Error::new(Code::HostInvalid).saying(TWO_HOSTS)),
+        };
+        let outcome = match refusal {
+            None => tokio::time::timeout(self.timeout, unless_it_panics(next.run(request))).await,
+            Some(refusal) => Ok(Some(failed(refusal))),
         };
         let mut response = match outcome {
             Ok(Some(response)) => response,

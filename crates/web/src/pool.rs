@@ -50,6 +50,12 @@ impl Pool {
         bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left && is_fair)
     }
 
+    /// Whether a network has more than it may have.
+    pub(crate) fn is_over(&self, network: Network) -> bool {
+        let share = self.free.saturating_sub(self.reserve) / 2;
+        self.networks.get(&network).is_some_and(|bytes| *bytes > share.max(self.little))
+    }
+
     pub(crate) fn take(
         &mut self,
         network: Network,

@@ -2,8 +2,8 @@
 //!
 //! A client that does not read makes the server keep the answer. Small ones need no pool, because the server bounds the
 //! number of requests at once. A larger one is counted until its last byte has left, or the connection has ended. Where
-//! there is no more room, a read is refused. A write is done already, so its answer goes out all the same; such answers
-//! are bounded by the size of what was written.
+//! there is no more room, a read is refused. A write is done already, so its answer goes out all the same; but a network
+//! that has more than it may have begins no other.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex};
@@ -68,6 +68,11 @@ impl AnswerBudget {
         }
     }
 
+    /// Why a network may begin no write: answers that it does not read take more than it may have.
+    pub(crate) fn refusal(&self, network: Network) -> Option<Error> {
+        lock(&self.0).is_over(network).then(too_many)
+    }
+
     /// The answer with its memory counted as far as there is room.
     pub(crate) fn hold_anyway(self: &Arc<Self>, answer: Response, network: Network) -> Response {
         let bytes = lock(&self.0).take_what_is_free(network, size(&answer));
@@ -90,14 +95,17 @@ fn size(answer: &Response) -> usize {
     if bytes <= SMALL_ANSWER { 0 } else { bytes }
 }
 
+fn too_many() -> Error {
+    Error::new(Code::ServiceUnavailable)
+        .saying("Too many answers wait to be read. Read those that were asked for, or ask again in a moment.")
+        .retry_after(1)
+}
+
 /// An error in the place of the answer, without what caches go by. Other headers stay: cookies, for instance.
 fn refused(mut answer: Response) -> Response {
-    let error = Error::new(Code::ServiceUnavailable)
-        .saying("Too many answers wait to be read. Read those that were asked for, or ask again in a moment.")
-        .retry_after(1);
     answer.headers_mut().remove(ETAG);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    answer.extensions_mut().insert(Unwritten(Arc::new(error)));
+    answer.extensions_mut().insert(Unwritten(Arc::new(too_many())));
     *answer.body_mut() = Body::empty();
     answer
 }
@@ -190,6 +198,19 @@ mod tests {
         assert_eq!(http_body::Body::size_hint(written.body()).exact(), Some(3 * MB as u64));
         drop((all, written));
         assert_eq!(lock(&budget.0).free, 120 * MB);
+    }
+
+    #[test]
+    fn who_leaves_the_answers_of_writes_unread_begins_no_other() {
+        let budget = AnswerBudget::new(120 * MB);
+        let refusal = |number| budget.refusal(network(number)).map(|error| error.status());
+        let mut unread = Vec::new();
+        while refusal(1).is_none() {
+            unread.push(budget.hold_anyway(answer(3 * MB), network(1)));
+        }
+        assert_eq!((unread.len(), refusal(1), refusal(2)), (11, Some(503), None));
+        unread.pop();
+        assert_eq!(refusal(1), None);
     }
 
     #[test]

@@ -84,22 +84,15 @@ async fn begin(cx: Cx, key: SecretKey) -> Answer {
 }
 
 async fn end(cx: Cx, key: SecretKey) -> Answer {
-    let db = &cx.app.db;
-    for id in store::ids(&mut db.read().await?, &key.instance).await? {
-        endpoints::clear(db, &key.instance, &id).await?;
+    // The link is worth nothing from now on, however long the rest takes.
+    let instance = key.instance.clone();
+    let had_app = cx.write(move |tx| Box::pin(async move { store::delete_app(tx, &instance).await })).await?;
+    // Endpoints are also made without managing them on the page.
+    let ids = store::ids(&mut cx.app.db.read().await?, &key.instance).await?;
+    if !had_app && ids.is_empty() {
+        return Err(Error::new(Code::SvixAppMissing).into());
     }
-    let work = cx.write(move |tx| {
-        Box::pin(async move {
-            let had_app = store::delete_app(tx, &key.instance).await?;
-            // Endpoints are also made without managing them on the page.
-            let had_endpoints = store::delete_all(tx, &key.instance).await?;
-            match had_app || had_endpoints {
-                true => Ok(()),
-                false => Err(Error::new(Code::SvixAppMissing)),
-            }
-        })
-    });
-    work.await?;
+    endpoints::delete(&cx.app.db, &key.instance, ids).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
@@ -168,17 +161,10 @@ async fn update(
 async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {
     let gone = deleted("webhook_endpoint", &id);
     find(&cx, &key, &id).await?;
-    endpoints::clear(&cx.app.db, &key.instance, &id).await?;
-    let work = cx.write(move |tx| {
-        Box::pin(async move {
-            match store::delete(tx, &key.instance, &id).await? {
-                true => Ok(()),
-                false => Err(not_found(&id)),
-            }
-        })
-    });
-    work.await?;
-    cx.reply(&gone)
+    match endpoints::delete(&cx.app.db, &key.instance, vec![id.clone()]).await? {
+        0 => Err(not_found(&id).into()),
+        _ => cx.reply(&gone),
+    }
 }
 
 async fn get_secret(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {

@@ -3,7 +3,7 @@
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::rng::Rng;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Result, Time};
+use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Db, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::instances;
@@ -38,9 +38,26 @@ pub async fn create(
     Ok(endpoint)
 }
 
+/// Deletes endpoints with their deliveries; says how many there were. It goes on to the end, also when whoever asked for it
+/// does not wait so long.
+pub async fn delete(db: &Db, instance: &InstanceId, ids: Vec<WebhookEndpointId>) -> Result<usize> {
+    let (db, instance) = (db.clone(), instance.clone());
+    let work = tokio::spawn(async move {
+        let mut count = 0;
+        for id in ids {
+            clear(&db, &instance, &id).await?;
+            let instance = instance.clone();
+            let gone = db.write(move |tx| Box::pin(async move { store::delete(tx, &instance, &id).await }));
+            count += usize::from(gone.await?);
+        }
+        Ok(count)
+    });
+    work.await.map_err(Error::internal)?
+}
+
 /// Deletes the deliveries of an endpoint that is about to go, some in each transaction: there may be millions, and
 /// nobody else could write meanwhile. What is noted in between goes with the endpoint.
-pub async fn clear(db: &Db, instance: &InstanceId, id: &WebhookEndpointId) -> Result<()> {
+async fn clear(db: &Db, instance: &InstanceId, id: &WebhookEndpointId) -> Result<()> {
     loop {
         let (instance, id) = (instance.clone(), id.clone());
         let work = db.write(move |tx| {

@@ -191,11 +191,6 @@ pub async fn ids(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<WebhookEndpoi
     Ok(tx.all(&[sql], &[instance.into()], |row| row.id(0)).await?)
 }
 
-/// Deletes all endpoints and their deliveries. Says whether there were any.
-pub async fn delete_all(tx: &mut Tx, instance: &InstanceId) -> Result<bool> {
-    Ok(tx.run(&["DELETE FROM webhook_endpoints WHERE instance_id = $1"], &[instance.into()]).await? > 0)
-}
-
 /// Since when an instance manages its webhooks, if it does.
 pub async fn find_app(tx: &mut Tx, instance: &InstanceId) -> Result<Option<Time>> {
     WEBHOOK_APPS.find(tx, &[instance.into()], |row| row.time(1)).await

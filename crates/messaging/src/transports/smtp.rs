@@ -167,8 +167,10 @@ fn domain(email: &EmailSettings) -> &str {
     email.from_domain.as_deref().or(of_address).unwrap_or("localhost")
 }
 
+/// A text as the value of a header: one line, and nothing in it that mail programs would decode (RFC 2047).
 fn line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    let text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    text.replace("=?", "= ?")
 }
 
 /// A refused letter stays refused; credentials and settings can be put right, and anything else may pass.
@@ -269,5 +271,8 @@ mod tests {
             assert_eq!(text_of("A", "B", None, to), None, "{to}");
         }
         assert_eq!(text_of("A", "B", Some(evil), "ada@example.org"), None);
+        let encoded = "=?utf-8?b?aHR0cHM6Ly9ldmlsLmNvbQ==?=";
+        let text = text_of(encoded, encoded, None, "ada@example.org").unwrap();
+        assert!(!text.contains(encoded), "{text}");
     }
 }

@@ -104,6 +104,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> A
                 let active = beginning(tx, act, &user.id, input.active_organization_id).await?;
                 let mut client = Client::new(&act.instance, act.now, &*act.rng).knows(&user.id);
                 clients::insert(tx, &client, &token::digest(&token::secret(&*act.rng))).await?;
+                ending::make_room_of_user(tx, act, &user.id).await?;
                 let entry = Entry { first_factor: true, active, ..Entry::default() };
                 let seen = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
                 let session = rules::begin(&user, &client.id, entry, seen, &act.settings, act.now, &*act.rng);

@@ -8,6 +8,7 @@ use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
+use latchkey_kernel::limits::SESSIONS_OF_USER;
 use latchkey_kernel::outbox;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
@@ -59,6 +60,16 @@ pub async fn end_all(
     let (mut clients, id) = (Clients::of(vec![client.clone()]), client.id.clone());
     close(tx, act, &mut clients, sessions, status).await?;
     Ok(clients.take(&id).unwrap_or(client))
+}
+
+/// Ends the oldest sessions of a user, who is locked, until they may have one more. Their clients are not locked, which come
+/// before users: they keep the time of their last change.
+pub async fn make_room_of_user(tx: &mut Tx, act: &Act, user: &UserId) -> Result<()> {
+    let surplus = store::surplus_of_user(tx, &act.instance, user, SESSIONS_OF_USER - 1, act.now).await?;
+    let ids: Vec<&SessionId> = surplus.iter().collect();
+    let mut live = store::lock_some(tx, &act.instance, &ids, &act.settings).await?;
+    live.retain(|session| session.is_live(act.now));
+    close(tx, act, &mut Clients::default(), live, SessionStatus::Replaced).await.map(|_| ())
 }
 
 /// Ends all sessions of a user but one. The clients must be locked before the user, and the user before this.

@@ -198,6 +198,22 @@ pub async fn lock_live_of_user(
     Ok(seen(tx.lock_all(&parts, &[instance.into(), user.into(), now.into()], read).await?, settings))
 }
 
+/// The sessions of a user that still count, beyond the newest `kept`; some of them, if there are many. Those behind very many
+/// others are not looked for.
+pub async fn surplus_of_user(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    kept: i64,
+    now: Time,
+) -> Result<Vec<SessionId>> {
+    let newest = "SELECT id FROM (SELECT id, status, expire_at, abandon_at, created_at FROM sessions \
+                  WHERE instance_id = $1 AND user_id = $2 ORDER BY created_at DESC, id DESC LIMIT 5000) AS newest WHERE TRUE";
+    let rest = " ORDER BY created_at DESC, id DESC LIMIT 50 OFFSET $4";
+    let params = [instance.into(), user.into(), now.into(), kept.into()];
+    Ok(tx.all(&[newest, LIVE, rest], &params, |row| row.id(0)).await?)
+}
+
 /// The next sessions of a domain that was left, oldest first, with the clients of those that still count.
 pub async fn begun_until(
     tx: &mut Tx,

@@ -5,6 +5,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::SystemRng;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Time};
+use latchkey_jose::jwk::Jwk;
 use latchkey_kernel::instances::model::SigningKeyState;
 use latchkey_kernel::instances::{rules, store};
 use serde_json::{Value, json};
@@ -25,6 +26,27 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let keys = store::signing_keys(&mut storage.db.read().await?, &instance.id).await?;
     print(&keys, line.get_flag("json"));
+    Ok(())
+}
+
+/// Prints the public half of the key that signs now.
+pub(crate) async fn public(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let storage = Storage::existing(config).await?;
+    let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
+    let now = SystemClock.now();
+    let mut tx = storage.db.read().await?;
+    let keys = store::signing_keys(&mut tx, &instance.id).await?;
+    let signing = keys.iter().find(|key| state(key, &keys, now) == "signing");
+    let published = store::public_keys(&mut tx, &instance.id, now).await?;
+    let mut published = published.iter().filter_map(|text| serde_json::from_str::<Jwk>(text).ok());
+    let found = published.find(|key| signing.is_some_and(|signing| signing.kid == key.kid));
+    let Some(pem) = found.and_then(|key| key.to_pem()) else {
+        return Err(Failure::new(
+            "No key signs at the moment.",
+            "`latchkey signing-keys list` shows from when on one does.",
+        ));
+    };
+    show::result(pem.trim_end());
     Ok(())
 }
 

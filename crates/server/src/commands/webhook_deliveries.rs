@@ -64,7 +64,7 @@ pub(super) async fn list(desk: &Desk<'_>) -> Result<(), Failure> {
     if desk.is_json() {
         show::json(&found.iter().map(view::delivery).collect::<Vec<_>>());
     } else if found.is_empty() {
-        show::note("there are no such deliveries; `latchkey webhooks test` sends a made-up event");
+        show::note("there are no such deliveries; made-up events of `latchkey webhooks test` are not listed");
     } else {
         let rows: Vec<Vec<String>> = found.iter().map(row).collect();
         show::result(&show::table(

@@ -185,11 +185,7 @@ impl Desk<'_> {
                 "Add --yes if that is meant. `latchkey webhooks disable` only stops sending.",
             ));
         }
-        let (instance, id) = (self.instance.id.clone(), endpoint.id.clone());
-        endpoints::clear(&self.storage.db, &instance, &id).await?;
-        let work =
-            self.storage.db.write(move |tx| Box::pin(async move { store::delete(tx, &instance, &id).await }));
-        work.await?;
+        endpoints::delete(&self.storage.db, &self.instance.id, vec![endpoint.id.clone()]).await?;
         show::note(&format!("{} was deleted", endpoint.id));
         Ok(())
     }

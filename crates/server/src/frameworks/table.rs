@@ -270,8 +270,10 @@ const NODE: &[&str] = &[
     "createClerkClient({ apiUrl: process.env.CLERK_API_URL, secretKey: process.env.CLERK_SECRET_KEY,",
     "  publishableKey: process.env.CLERK_PUBLISHABLE_KEY })",
 ];
-const PYTHON: &[&str] =
-    &["Clerk(bearer_auth=os.environ[\"CLERK_SECRET_KEY\"], server_url=os.environ[\"CLERK_API_URL\"])"];
+const PYTHON: &[&str] = &[
+    "Clerk(bearer_auth=os.environ[\"CLERK_SECRET_KEY\"], server_url=os.environ[\"CLERK_API_URL\"]), and to verify requests",
+    "  AuthenticateRequestOptions(jwt_key=…) with the key that `latchkey signing-keys public` prints",
+];
 const GO: &[&str] = &[
     "clerk.SetBackend(clerk.NewBackend(&clerk.BackendConfig{Key: clerk.String(os.Getenv(\"CLERK_SECRET_KEY\")),",
     "  URL: clerk.String(os.Getenv(\"CLERK_API_URL\"))})), and to verify tokens",

@@ -145,3 +145,30 @@ async fn deleted_user_has_no_sessions() {
     }
     scene.told().await;
 }
+
+/// All sessions of a user end in one transaction when they change their password, so they are not without number.
+#[tokio::test]
+async fn the_oldest_session_gives_way_when_a_user_has_very_many() {
+    let t = TestServer::start().await;
+    let user = user(&t, "ann@example.com").await["id"].as_str().unwrap().to_owned();
+    let oldest = open(&t, &user).await;
+    let second = open(&t, &user).await;
+    // 998 more, each a millisecond younger than the last one.
+    let sql = "INSERT INTO sessions (instance_id, id, client_id, user_id, status, document, created_at, expire_at, abandon_at) \
+               WITH RECURSIVE numbers (n) AS (SELECT 1001 UNION ALL SELECT n + 1 FROM numbers WHERE n < 1998) \
+               SELECT instance_id, substr(id, 1, length(id) - 4) || CAST(n AS TEXT), client_id, user_id, status, \
+               replace(document, id, substr(id, 1, length(id) - 4) || CAST(n AS TEXT)), created_at + n - 1000, expire_at, \
+               abandon_at FROM sessions, numbers WHERE id = $1";
+    let like = second.clone();
+    let copied =
+        t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[sql], &[like.as_str().into()]).await?) }));
+    assert_eq!(copied.await.unwrap(), 998);
+    let status = async |id: &str| t.get(&format!("/v1/sessions/{id}")).await.ok()["status"].clone();
+    assert_eq!([status(&oldest).await, status(&second).await], ["active", "active"]);
+    let newest = open(&t, &user).await;
+    assert_eq!([status(&oldest).await, status(&second).await], ["replaced", "active"]);
+    assert_eq!(status(&newest).await, "active");
+    t.clock.advance_ms(1000);
+    sign_in(&mut t.browser(), "ann@example.com").await;
+    assert_eq!([status(&second).await, status(&newest).await], ["replaced", "active"]);
+}
