@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::CONTENT_TYPE;
+use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
@@ -213,12 +213,21 @@ fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, sta
                     // Which tenant it is for is told when that is known.
                     request.extensions_mut().insert(bodies.share(network));
                 }
-                edge.handle(request, next).await
+                let caller = caller(&request);
+                latchkey_db::for_caller(caller, edge.handle(request, next)).await
             }
         }))
         // Every body has a limit of its own (`web/input.rs`, `users/pictures.rs`).
         .layer(DefaultBodyLimit::disable())
         .with_state(state)
+}
+
+/// On whose behalf a request is handled, as it says itself: a backend by its key, browsers by the instance whose host they
+/// ask. Whoever makes one up is not let in, and has what it takes to find that out.
+fn caller(request: &Request) -> Arc<str> {
+    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
+    let key = header(AUTHORIZATION).filter(|value| value.starts_with("Bearer sk_"));
+    key.or_else(|| request.uri().host()).or_else(|| header(HOST)).unwrap_or_default().into()
 }
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash

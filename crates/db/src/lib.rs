@@ -21,6 +21,7 @@ mod row;
 mod sample;
 mod sqlite;
 mod table;
+mod turns;
 mod tx;
 mod value;
 
@@ -31,5 +32,6 @@ pub use migrate::Migration;
 pub use private::keep_private;
 pub use row::{Read, Row};
 pub use table::Table;
+pub use turns::for_caller;
 pub use tx::{Body, Numbered, Statement, Tx};
 pub use value::Value;

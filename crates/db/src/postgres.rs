@@ -1,11 +1,13 @@
 //! PostgreSQL: a pool of connections with cached prepared statements.
 
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
 use deadpool_postgres::{Manager, ManagerConfig, Object, Pool, PoolError, RecyclingMethod, Runtime};
 use futures_util::future::{BoxFuture, join_all, join3};
 use rustls::{ClientConfig, RootCertStore};
+use tokio::time::timeout;
 use tokio_postgres::NoTls;
 use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres::types::ToSql;
@@ -16,6 +18,7 @@ use crate::error::{DbError, Result};
 use crate::number::Counted;
 use crate::row::{Read, Row};
 use crate::sample::Samples;
+use crate::turns::{self, Turn, Turns};
 use crate::value::Value;
 
 /// How long a request waits for a free connection before it is told to come back later.
@@ -31,6 +34,7 @@ pub(crate) const BEGIN: &str = "BEGIN READ WRITE";
 /// A pool of connections to one PostgreSQL database.
 pub(crate) struct Postgres {
     pool: Pool,
+    turns: Arc<Turns>,
     pub(crate) batches: Batches,
     pub(crate) samples: Arc<Samples>,
 }
@@ -56,17 +60,41 @@ impl Postgres {
             .runtime(Runtime::Tokio1)
             .build()
             .map_err(DbError::failed)?;
-        Ok(Arc::new(Postgres { pool, batches: Batches::new(), samples: Arc::default() }))
+        let turns = Turns::new(connections);
+        Ok(Arc::new(Postgres { pool, turns, batches: Batches::new(), samples: Arc::default() }))
     }
 
     /// A connection from the pool.
-    pub(crate) fn connection(&self) -> BoxFuture<'_, Result<Object>> {
+    pub(crate) fn connection(&self) -> BoxFuture<'_, Result<PooledClient>> {
         Box::pin(async {
-            self.pool.get().await.map_err(|error| match error {
+            let turn = timeout(WAIT, self.turns.take(turns::caller())).await.map_err(DbError::unavailable)?;
+            let object = self.pool.get().await.map_err(|error| match error {
                 PoolError::Backend(cause) => DbError::unavailable(cause),
                 other => DbError::unavailable(other),
-            })
+            })?;
+            Ok(PooledClient { object, _turn: turn })
         })
+    }
+}
+
+/// A connection, with the turn of whoever has it.
+pub(crate) struct PooledClient {
+    object: Object,
+    _turn: Turn,
+}
+
+impl PooledClient {
+    /// Closes the connection, instead of giving it back to the pool.
+    pub(crate) fn close(self) {
+        drop(Object::take(self.object));
+    }
+}
+
+impl Deref for PooledClient {
+    type Target = Object;
+
+    fn deref(&self) -> &Object {
+        &self.object
     }
 }
 

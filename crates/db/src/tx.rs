@@ -3,7 +3,6 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use deadpool_postgres::Object;
 use futures_util::future::{BoxFuture, join};
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
@@ -12,6 +11,7 @@ use crate::batch::{Sent, merged};
 use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
 use crate::number::Counted;
+use crate::postgres::PooledClient;
 use crate::row::Read;
 use crate::sample::{Sample, Samples};
 use crate::sqlite::Sqlite;
@@ -53,7 +53,7 @@ enum Inner {
     /// off the calling thread.
     Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Place },
     /// A pooled PostgreSQL connection, inside a transaction or not; with its place among the long reads.
-    Postgres { client: Option<Object>, state: State, _long: Place },
+    Postgres { client: Option<PooledClient>, state: State, _long: Place },
 }
 
 /// Where a PostgreSQL connection stands.
@@ -89,12 +89,12 @@ impl Tx {
         Ok(Tx::new(Inner::Reader { connection, home, long }, samples))
     }
 
-    pub(crate) fn postgres_reader(client: Object, samples: Arc<Samples>, long: Place) -> Tx {
+    pub(crate) fn postgres_reader(client: PooledClient, samples: Arc<Samples>, long: Place) -> Tx {
         let state = State::new(Phase::Single);
         Tx::new(Inner::Postgres { client: Some(client), state, _long: long }, Some(samples))
     }
 
-    pub(crate) fn postgres_transaction(client: Object) -> Tx {
+    pub(crate) fn postgres_transaction(client: PooledClient) -> Tx {
         let state = State::new(Phase::Beginning);
         Tx::new(Inner::Postgres { client: Some(client), state, _long: None }, None)
     }
@@ -447,7 +447,7 @@ impl Drop for Tx {
                 if (state.phase == Phase::Open || state.is_waiting)
                     && let Some(client) = client.take()
                 {
-                    drop(Object::take(client));
+                    client.close();
                 }
             }
         }
@@ -484,7 +484,11 @@ fn off_thread(
 
 /// Awaits what PostgreSQL is asked; sends `BEGIN` ahead of the first statement in the same round trip. What is asked is
 /// a box: the futures of the driver would be compiled anew for everybody who reads rows of a type of their own.
-async fn asked<T>(client: &Object, state: &mut State, statement: BoxFuture<'_, Result<T>>) -> Result<T> {
+async fn asked<T>(
+    client: &PooledClient,
+    state: &mut State,
+    statement: BoxFuture<'_, Result<T>>,
+) -> Result<T> {
     state.is_waiting = true;
     if state.phase != Phase::Beginning {
         let result = statement.await;

@@ -638,6 +638,10 @@ async fn a_list_of_a_hundred_thousand_makes_signing_up_no_slower() {
     for entries in [10_i64, 100_000] {
         let t = with_lists(|settings| settings.restrictions.blocklist = true).await;
         t.run_sql(FILL, vec![(&t.tenant.id).into(), entries.into()]).await;
+        if t.db().engine() == "PostgreSQL" {
+            // As it does by itself where it is not set up for tests; without, it guesses which index to take.
+            t.run_sql("ANALYZE listed_identifiers", vec![]).await;
+        }
         servers.push((t, Vec::with_capacity(ROUNDS)));
     }
     // In turns, so that whatever else the machine does slows both.

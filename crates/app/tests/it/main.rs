@@ -65,6 +65,7 @@ mod table;
 mod templates;
 mod testing_tokens;
 mod trusted_devices;
+mod turns;
 mod unbuilt;
 mod updates;
 mod users;

@@ -92,7 +92,9 @@ pub enum SignUpMode {
 pub struct SignInSettings {
     /// What pages ask for first.
     pub preferred_strategy: PreferredStrategy,
-    /// Everybody needs a second factor.
+    /// Everybody needs a second factor. Whoever has none is asked to set one up when they sign in. Until then their session
+    /// is pending: SDKs take them for signed out, but the Frontend API lets them change their account and what they manage
+    /// in organizations.
     pub second_factor_required: bool,
     /// A password from a browser not seen before needs a code as well.
     pub client_trust: bool,
