@@ -7,7 +7,7 @@ use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, HeaderValue, Method, Uri};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -149,10 +149,10 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     };
     // One each, so that browsers cannot keep backends out.
     let (bodies, frontend_bodies) = (body_budget(), body_budget());
-    let backend = edged(backend, edge, bodies.clone(), state.clone());
+    let backend = edged(backend, edge, bodies.clone(), by_key, state.clone());
     let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), answers));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
-    let metrics = edged(watched, alone, bodies, state.clone());
+    let metrics = edged(watched, alone, bodies, by_key, state.clone());
     let pages = groups
         .iter()
         .fold(latchkey_flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
@@ -160,7 +160,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
     let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
     let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers));
-    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, state.clone()));
+    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, by_host, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }
 
@@ -200,7 +200,13 @@ fn body_budget() -> Arc<BodyBudget> {
 }
 
 /// The edge around everything.
-fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, state: AppState) -> Router {
+fn edged(
+    router: Router<AppState>,
+    edge: Arc<Edge>,
+    bodies: Arc<BodyBudget>,
+    caller: CallerOf,
+    state: AppState,
+) -> Router {
     let app = state.0.clone();
     router
         .layer(from_fn(move |mut request: Request, next: Next| {
@@ -222,12 +228,23 @@ fn edged(router: Router<AppState>, edge: Arc<Edge>, bodies: Arc<BodyBudget>, sta
         .with_state(state)
 }
 
-/// On whose behalf a request is handled, as it says itself: a backend by its key, browsers by the instance whose host they
-/// ask. Whoever makes one up is not let in, and has what it takes to find that out.
-fn caller(request: &Request) -> Arc<str> {
-    let header = |name| request.headers().get(name).and_then(|value| value.to_str().ok());
-    let key = header(AUTHORIZATION).filter(|value| value.starts_with("Bearer sk_"));
-    key.or_else(|| request.uri().host()).or_else(|| header(HOST)).unwrap_or_default().into()
+/// On whose behalf a request is handled, as it says itself. Whoever makes a caller up is not let in, and has what it takes
+/// to find that out.
+type CallerOf = fn(&Request) -> Arc<str>;
+
+/// A backend, by its key.
+fn by_key(request: &Request) -> Arc<str> {
+    header(request, AUTHORIZATION).into()
+}
+
+/// The browsers of an instance, by its host.
+fn by_host(request: &Request) -> Arc<str> {
+    let host = request.uri().host().unwrap_or_else(|| header(request, HOST));
+    host.to_ascii_lowercase().into()
+}
+
+fn header(request: &Request, name: HeaderName) -> &str {
+    request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
 }
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash

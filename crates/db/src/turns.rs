@@ -86,6 +86,11 @@ impl Turns {
 impl State {
     /// Who is next: the first caller who has fewer than `most`. The others of theirs wait behind those of everybody else.
     fn next(&mut self, most: usize) -> Option<(Caller, oneshot::Sender<Turn>)> {
+        // Whoever has gone away spends nobody's turn.
+        self.waiting.retain_mut(|(_, queue)| {
+            queue.retain(|sender| !sender.is_closed());
+            !queue.is_empty()
+        });
         let has_room = |caller: &Caller| self.held.get(caller).is_none_or(|count| *count < most);
         let at = self.waiting.iter().position(|(caller, _)| has_room(caller))?;
         let (caller, mut queue) = self.waiting.remove(at)?;

@@ -112,7 +112,7 @@ impl Edge {
         let share = request.extensions().get::<BodyShare>().cloned();
         let unread = Unread::lend(&mut request, share.clone());
         let refusal = match names_one_host(&request) {
-            true => self.answers.refusal(network).filter(|_| !is_read),
+            true => self.answers.refusal(network).filter(|_| !is_read && request.method() != Method::OPTIONS),
             false => Some(Error::new(Code::HostInvalid).saying(TWO_HOSTS)),
         };
         let outcome = match refusal {
