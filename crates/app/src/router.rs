@@ -7,6 +7,7 @@ use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
 use axum::http::request::Parts;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -239,7 +240,7 @@ fn by_key(request: &Request) -> Arc<str> {
 
 /// The browsers of an instance, by its host.
 fn by_host(request: &Request) -> Arc<str> {
-    let host = request.uri().host().unwrap_or_else(|| header(request, HOST));
+    let host = request.uri().authority().map_or_else(|| header(request, HOST), Authority::as_str);
     host.to_ascii_lowercase().into()
 }
 

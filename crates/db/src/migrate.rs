@@ -21,9 +21,9 @@ pub struct Migration {
     pub postgres: &'static str,
 }
 
-/// Any number serves, as long as every node uses the same. Waiting for another node, or building an
-/// index over much, may take longer than a statement of a request may.
+/// Waiting for another node, or building an index over much, may take longer than a statement of a request may.
 const PATIENT: &str = "SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = 0";
+/// Any number serves, as long as every node uses the same.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(4714330913001)";
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS schema_migrations (name TEXT NOT NULL PRIMARY KEY)";
 

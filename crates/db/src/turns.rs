@@ -88,7 +88,7 @@ impl State {
     fn next(&mut self, most: usize) -> Option<(Caller, oneshot::Sender<Turn>)> {
         // Whoever has gone away spends nobody's turn.
         self.waiting.retain_mut(|(_, queue)| {
-            queue.retain(|sender| !sender.is_closed());
+            while queue.pop_front_if(|sender| sender.is_closed()).is_some() {}
             !queue.is_empty()
         });
         let has_room = |caller: &Caller| self.held.get(caller).is_none_or(|count| *count < most);
@@ -149,20 +149,17 @@ mod tests {
     async fn callers_who_wait_take_turns() {
         let turns = Turns::new(1);
         let mut held = turns.take(name("a")).await;
-        let queue: Vec<_> = ["a", "a", "a", "b", "b", "c"]
-            .into_iter()
-            .map(|caller| {
-                let (sender, turn) = oneshot::channel();
-                turns.wait(name(caller), sender);
-                (caller, turn)
-            })
-            .collect();
+        let waiting = ["a", "a", "a", "b", "b", "c"].into_iter().map(|caller| {
+            let (sender, turn) = oneshot::channel();
+            turns.wait(name(caller), sender);
+            Some((caller, turn))
+        });
+        let mut waiting: Vec<_> = waiting.collect();
         let mut order = Vec::new();
-        let mut queue: Vec<_> = queue.into_iter().map(Some).collect();
         for _ in 0..6 {
             drop(held);
             let mut ready = None;
-            for place in &mut queue {
+            for place in &mut waiting {
                 if let Some((caller, turn)) = place
                     && let Ok(turn) = turn.try_recv()
                 {
@@ -190,6 +187,22 @@ mod tests {
         drop(held);
         assert_eq!(turns.state().free, 1);
         assert!(turns.take(name("b")).now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn those_who_went_away_do_not_send_their_caller_to_the_back() {
+        let turns = Turns::new(1);
+        let held = turns.take(name("a")).await;
+        for _ in 0..3 {
+            assert!(turns.take(name("a")).now_or_never().is_none());
+        }
+        let (mine, mut still_here) = oneshot::channel();
+        turns.wait(name("a"), mine);
+        let (theirs, mut other) = oneshot::channel();
+        turns.wait(name("b"), theirs);
+        drop(held);
+        assert!(still_here.try_recv().is_ok());
+        assert!(other.try_recv().is_ok());
     }
 
     #[tokio::test]

@@ -325,8 +325,9 @@ fn signing_keys() -> Command {
                 .about("Print the public half of the key that signs now, as PEM")
                 .long_about(
                     "Print the public half of the key that signs now, as PEM. Backends verify tokens with it \
-                     without asking this server: SDKs take it as CLERK_JWT_KEY, jwtKey or jwt_key. Whoever has \
-                     pasted it pastes the new one after `latchkey signing-keys rotate`.",
+                     without asking this server: SDKs take it as CLERK_JWT_KEY, jwtKey or jwt_key. After \
+                     `latchkey signing-keys rotate` it is another one from the moment the new key signs: \
+                     paste it then.",
                 )
                 .arg(instance_flag()),
         )

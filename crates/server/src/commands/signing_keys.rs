@@ -35,11 +35,10 @@ pub(crate) async fn public(config: &Config, line: &ArgMatches) -> Result<(), Fai
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let now = SystemClock.now();
     let mut tx = storage.db.read().await?;
-    let keys = store::signing_keys(&mut tx, &instance.id).await?;
-    let signing = keys.iter().find(|key| state(key, &keys, now) == "signing");
+    let signing = store::signing_key(&mut tx, &instance.id, now).await?;
     let published = store::public_keys(&mut tx, &instance.id, now).await?;
     let mut published = published.iter().filter_map(|text| serde_json::from_str::<Jwk>(text).ok());
-    let found = published.find(|key| signing.is_some_and(|signing| signing.kid == key.kid));
+    let found = published.find(|key| signing.as_ref().is_some_and(|(kid, _)| *kid == key.kid));
     let Some(pem) = found.and_then(|key| key.to_pem()) else {
         return Err(Failure::new(
             "No key signs at the moment.",
