@@ -9,7 +9,7 @@ set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 cd "$root"
 
-scripts/deps.sh
+scripts/deps.sh system
 if [[ -z ${TEST_POSTGRES_URL:-} ]]; then
   exec scripts/with-postgres.sh --fast scripts/test.sh
 fi
@@ -74,9 +74,19 @@ cleanup() {
 export LATCHKEY_BIN=${CARGO_TARGET_DIR:-$root/target}/debug/latchkey
 venv=$root/.test/venv/bin
 
+# Beside the build, which does not always have work for all processors.
+packages() {
+  end_in_order
+  cleanup() { :; }
+  is_beside=yes
+  step "npm and python packages" scripts/deps.sh packages
+}
+start packages
+installing=$started
 # Everything is compiled once, the server with it. By itself, or for some of the packages, cargo would choose other
 # features of what they depend on and compile nearly all of it again.
 step "build" cargo test --workspace --no-run || exit 1
+await "$installing" || exit 1
 
 # Alone, because many of them watch the time.
 step "rust, sqlite" env -u TEST_DATABASE_URL cargo test --workspace --no-fail-fast || true
@@ -106,11 +116,8 @@ others() {
   end_in_order
   cleanup() { :; }
   step "debian package" tests/package/run.sh || true
-  # On both: many requests at once from many processes, which the writer of SQLite serves one after the other and the
-  # connections of PostgreSQL side by side.
+  # Each on one engine: they are about what the SDKs send and make of the answers, one request after the other.
   step "javascript sdk, sqlite" "${sqlite[@]}" env -C tests/sdk/js node --test --test-reporter=spec || true
-  step "javascript sdk, postgres" "${postgres[@]}" env -C tests/sdk/js node --test --test-reporter=spec || true
-  # The operations of the other SDK once more, one by one, for what this one makes of the answers: any engine will do.
   step "python sdk, postgres" "${postgres[@]}" env -C tests/sdk/py "$venv/pytest" || true
   # On both: it sends texts and numbers nobody thought of, and the engines differ in what they store.
   step "schemathesis, sqlite" "${sqlite[@]}" tests/schemathesis/run.sh || true

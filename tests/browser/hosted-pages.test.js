@@ -52,6 +52,13 @@ browserTest('hosted pages: sign-in, and the profile only for those who did', asy
   assert.deepEqual(refusals(visit), []);
 });
 
+browserTest('hosted pages: where there is no waitlist, nobody is asked to join it', async ({ page }) => {
+  await page.goto(`${frontendUrl}/waitlist`);
+  await page.getByRole('heading', { name: 'There is no waitlist' }).waitFor();
+  await page.getByRole('link', { name: 'Sign up' }).click();
+  await field(page, 'emailAddress').waitFor();
+});
+
 browserTest('hosted pages: known values are filled in', async ({ page }) => {
   const email = newEmail();
   await page.goto(`${frontendUrl}/sign-in?email_address=${encodeURIComponent(email)}`);

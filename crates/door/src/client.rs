@@ -1,10 +1,11 @@
 //! A client as the browser sees it: everybody signed in on it, each with a token at most seconds old, and the
 //! attempts under way. Nearly every answer carries it, because the script in the page keeps no state of its own.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use latchkey_base::kinds::{ClientId, SessionId};
-use latchkey_base::{Result, Time};
+use latchkey_base::{Error, Result, Time};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::keyring::Signer;
 use latchkey_people::users::view::ViewContext;
@@ -20,6 +21,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
+use tokio::sync::OwnedSemaphorePermit;
 
 use super::site::Site;
 use super::visitor::Visitor;
@@ -56,7 +58,12 @@ pub struct ShownClient {
     memberships: OwnMemberships,
     sign_in: Option<Box<RawValue>>,
     sign_up: Option<Box<RawValue>>,
+    /// Its place, if many people are signed in on it.
+    _place: Option<OwnedSemaphorePermit>,
 }
+
+/// As many people as most clients have. Each comes with up to a hundred organizations, a megabyte with their metadata.
+const FEW_PEOPLE: usize = 4;
 
 /// Loads what is shown of a visitor's client, with a token for each session.
 pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
@@ -93,6 +100,11 @@ async fn shown_client(
         sign_in = sign_ins::shown(&mut tx, context, &client).await?;
         sign_up = sign_ups::shown(&mut tx, context, &client).await?;
     }
+    // Only a few with many people are in memory at a time, until their answers are written.
+    let place = match has_many_people(&live) {
+        true => Some(cx.app.crowded_clients.clone().acquire_owned().await.map_err(Error::internal)?),
+        false => None,
+    };
     let memberships = match live.is_empty() {
         true => OwnMemberships::default(),
         false => own_memberships(cx, site, &live).await?,
@@ -111,7 +123,11 @@ async fn shown_client(
             sessions.push((present, token));
         }
     }
-    Ok(ShownClient { client, sessions, memberships, sign_in, sign_up })
+    Ok(ShownClient { client, sessions, memberships, sign_in, sign_up, _place: place })
+}
+
+fn has_many_people(live: &[PresentSession]) -> bool {
+    live.iter().map(|present| &present.user.id).collect::<HashSet<_>>().len() > FEW_PEOPLE
 }
 
 /// The memberships of everybody who is signed in.

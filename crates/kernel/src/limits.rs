@@ -89,6 +89,9 @@ pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// Sessions that a user may have at a time, on all clients; the oldest gives way. All of them end in one transaction when
 /// the password changes.
 pub const SESSIONS_OF_USER: i64 = 1_000;
+/// Answers about clients with many people that are written at once: with 100 people of 100 organizations each, whose
+/// metadata is as large as it may be, one takes 100 MB.
+pub const CROWDED_CLIENTS: usize = 2;
 /// How long a browser keeps what proves it: the longest browsers allow, 400 days.
 pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 /// Where answers must not tell who has an account, and some accounts have digests that were imported: an attempt at a

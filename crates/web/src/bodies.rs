@@ -223,7 +223,7 @@ mod tests {
     }
 
     fn first_free(budget: &Arc<BodyBudget>) -> usize {
-        lock(&budget.large).free
+        lock(&budget.large).free()
     }
 
     #[test]
@@ -237,7 +237,7 @@ mod tests {
             share.take(8 * 1024).unwrap();
         }
         drop(uploads);
-        assert_eq!((lock(&budget.small).free, lock(&budget.large).free), (32 * MB, 96 * MB));
+        assert_eq!((lock(&budget.small).free(), lock(&budget.large).free()), (32 * MB, 96 * MB));
         assert!(lock(&budget.large).networks.is_empty() && lock(&budget.large).tenants.is_empty());
     }
 
@@ -275,7 +275,7 @@ mod tests {
         let crowd: Vec<_> = (0..300).map(|number| fill_small(&budget, number)).collect();
         budget.share(network(1000)).take(SMALL_BODY).unwrap();
         drop(crowd);
-        assert_eq!(lock(&budget.small).free, 32 * MB);
+        assert_eq!(lock(&budget.small).free(), 32 * MB);
     }
 
     #[test]
@@ -288,7 +288,7 @@ mod tests {
             assert!(share.refusal().is_none() && share.take(8 * 1024).is_err(), "{number}");
         }
         drop(crowd);
-        assert_eq!(lock(&budget.small).free, 32 * MB);
+        assert_eq!(lock(&budget.small).free(), 32 * MB);
         assert!(lock(&budget.small).networks.is_empty());
     }
 

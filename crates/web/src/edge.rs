@@ -48,6 +48,15 @@ pub struct OperationIndex(pub usize);
 #[derive(Clone, Default)]
 pub struct Caused(Arc<AtomicI64>);
 
+/// What a write asks before it begins. Behind a proxy the network of the visitor is known later than at the edge.
+#[derive(Clone)]
+struct WriteLimit(Arc<AnswerBudget>);
+
+/// Why a network may not begin this request: it is a write, and the network leaves too many answers unread.
+pub fn refusal(request: &Request, network: Network) -> Option<Error> {
+    request.extensions().get::<WriteLimit>().and_then(|WriteLimit(answers)| answers.refusal(network))
+}
+
 impl Caused {
     /// Numbers only grow, so the highest is the last.
     pub fn set(&self, seq: i64) {
@@ -111,8 +120,11 @@ impl Edge {
         // Until the end of this, because whoever handles the request keeps its body as long.
         let share = request.extensions().get::<BodyShare>().cloned();
         let unread = Unread::lend(&mut request, share.clone());
+        if !is_read && request.method() != Method::OPTIONS {
+            request.extensions_mut().insert(WriteLimit(self.answers.clone()));
+        }
         let refusal = match names_one_host(&request) {
-            true => self.answers.refusal(network).filter(|_| !is_read && request.method() != Method::OPTIONS),
+            true => refusal(&request, network),
             false => Some(Error::new(Code::HostInvalid).saying(TWO_HOSTS)),
         };
         let outcome = match refusal {

@@ -8,7 +8,9 @@ use crate::network::Network;
 
 /// So many bytes, and who has them.
 pub(crate) struct Pool {
-    pub(crate) free: usize,
+    total: usize,
+    /// What is taken of it: more than all, where some take what they need without being asked.
+    taken: usize,
     /// How much of it is only for networks that have little.
     reserve: usize,
     /// How many bytes are little.
@@ -25,9 +27,10 @@ pub(crate) struct Pool {
 pub(crate) struct NoRoom;
 
 impl Pool {
-    pub(crate) fn new(free: usize, reserve: usize, little: usize) -> Pool {
+    pub(crate) fn new(total: usize, reserve: usize, little: usize) -> Pool {
         Pool {
-            free,
+            total,
+            taken: 0,
             reserve,
             little,
             networks: HashMap::new(),
@@ -36,11 +39,15 @@ impl Pool {
         }
     }
 
+    pub(crate) fn free(&self) -> usize {
+        self.total.saturating_sub(self.taken)
+    }
+
     /// A network may have half of what it leaves free beside the reserve; a tenant, or a customer with many networks, as
     /// much as it leaves free. One alone gets a third of what is beside the reserve, one tenant a half; of many each gets the
     /// less, and after some dozens nearly nothing is left beside the reserve. That is for networks that have little.
     pub(crate) fn has_room(&self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) -> bool {
-        let Some(left) = self.free.checked_sub(bytes) else { return false };
+        let Some(left) = self.free().checked_sub(bytes) else { return false };
         let of_network = self.networks.get(&network).copied().unwrap_or_default() + bytes;
         let of_tenant =
             tenant.map_or(0, |tenant| self.tenants.get(tenant).copied().unwrap_or_default() + bytes);
@@ -50,10 +57,13 @@ impl Pool {
         bytes == 0 || (of_network <= share.max(self.little) && of_tenant <= left && is_fair)
     }
 
-    /// Whether a network has more than it may have.
+    /// Whether a network has more than it may have, or its customer with many networks.
     pub(crate) fn is_over(&self, network: Network) -> bool {
-        let share = self.free.saturating_sub(self.reserve) / 2;
-        self.networks.get(&network).is_some_and(|bytes| *bytes > share.max(self.little))
+        let Some(of_network) = self.networks.get(&network) else { return false };
+        let of_customer = self.customers.get(&network.of_customer()).copied().unwrap_or_default();
+        let share = self.free().saturating_sub(self.reserve) / 2;
+        let is_fair = of_customer <= self.free().max(self.little) || of_customer == *of_network;
+        *of_network > share.max(self.little) || !is_fair
     }
 
     pub(crate) fn take(
@@ -65,32 +75,25 @@ impl Pool {
         if !self.has_room(network, tenant, bytes) {
             return Err(NoRoom);
         }
-        if bytes > 0 {
-            self.count(network, bytes);
-            if let Some(tenant) = tenant {
-                *self.tenants.entry(tenant.clone()).or_default() += bytes;
-            }
+        self.count(network, bytes);
+        if let Some(tenant) = tenant.filter(|_| bytes > 0) {
+            *self.tenants.entry(tenant.clone()).or_default() += bytes;
         }
         Ok(())
     }
 
-    /// Takes as much of this as there is, whoever wants it; says how much that was.
-    pub(crate) fn take_what_is_free(&mut self, network: Network, bytes: usize) -> usize {
-        let bytes = bytes.min(self.free);
-        if bytes > 0 {
-            self.count(network, bytes);
+    /// Counts what a network has whether there is room for it or not.
+    pub(crate) fn count(&mut self, network: Network, bytes: usize) {
+        if bytes == 0 {
+            return;
         }
-        bytes
-    }
-
-    fn count(&mut self, network: Network, bytes: usize) {
-        self.free -= bytes;
+        self.taken += bytes;
         *self.networks.entry(network).or_default() += bytes;
         *self.customers.entry(network.of_customer()).or_default() += bytes;
     }
 
     pub(crate) fn give_back(&mut self, network: Network, tenant: Option<&Arc<str>>, bytes: usize) {
-        self.free += bytes;
+        self.taken = self.taken.saturating_sub(bytes);
         subtract(&mut self.networks, &network, bytes);
         subtract(&mut self.customers, &network.of_customer(), bytes);
         if let Some(tenant) = tenant {

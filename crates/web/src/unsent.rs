@@ -73,9 +73,10 @@ impl AnswerBudget {
         lock(&self.0).is_over(network).then(too_many)
     }
 
-    /// The answer with its memory counted as far as there is room.
+    /// The answer with its memory counted, whether there is room or not.
     pub(crate) fn hold_anyway(self: &Arc<Self>, answer: Response, network: Network) -> Response {
-        let bytes = lock(&self.0).take_what_is_free(network, size(&answer));
+        let bytes = size(&answer);
+        lock(&self.0).count(network, bytes);
         self.counted(answer, network, bytes)
     }
 
@@ -178,14 +179,14 @@ mod tests {
         let others: Vec<_> = (2..12).map(|number| budget.hold(answer(3 * MB), network(number))).collect();
         assert!(others.iter().all(|answer| error(answer).is_none()));
         drop((greedy, others));
-        assert_eq!(lock(&budget.0).free, 120 * MB);
+        assert_eq!(lock(&budget.0).free(), 120 * MB);
     }
 
     #[test]
     fn where_nothing_is_left_reads_are_refused_and_small_answers_and_writes_are_not() {
         let budget = AnswerBudget::new(120 * MB);
         let all: Vec<_> = (1..60).map(|number| unread(&budget, number, 3 * MB)).collect();
-        assert!(lock(&budget.0).free < 3 * MB);
+        assert!(lock(&budget.0).free() < 3 * MB);
         let mut cached = answer(3 * MB);
         cached.headers_mut().insert(ETAG, HeaderValue::from_static("\"1\""));
         cached.headers_mut().insert("set-cookie", HeaderValue::from_static("a=b"));
@@ -197,7 +198,7 @@ mod tests {
         let written = budget.hold_anyway(answer(3 * MB), network(100));
         assert_eq!(http_body::Body::size_hint(written.body()).exact(), Some(3 * MB as u64));
         drop((all, written));
-        assert_eq!(lock(&budget.0).free, 120 * MB);
+        assert_eq!(lock(&budget.0).free(), 120 * MB);
     }
 
     #[test]
@@ -211,6 +212,20 @@ mod tests {
         assert_eq!((unread.len(), refusal(1), refusal(2)), (11, Some(503), None));
         unread.pop();
         assert_eq!(refusal(1), None);
+    }
+
+    #[test]
+    fn answers_of_writes_count_when_nothing_is_left() {
+        let budget = AnswerBudget::new(120 * MB);
+        let all: Vec<_> = (1..60).map(|number| unread(&budget, number, 3 * MB)).collect();
+        let refusal = |network| budget.refusal(network).is_some();
+        let written: Vec<_> = (0..2).map(|_| budget.hold_anyway(answer(3 * MB), network(100))).collect();
+        assert!(refusal(network(100)) && !refusal(network(101)));
+        let home = |number: u32| Network::of(format!("2001:db8:0:{number:x}::1").parse().unwrap());
+        let many: Vec<_> = (0..2).map(|number| budget.hold_anyway(answer(3 * MB), home(number))).collect();
+        assert!(refusal(home(0)) && refusal(home(1)));
+        drop((all, written, many));
+        assert_eq!(lock(&budget.0).free(), 120 * MB);
     }
 
     #[test]
@@ -230,9 +245,9 @@ mod tests {
         let budget = AnswerBudget::new(120 * MB);
         let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"a"))]);
         let held = budget.hold(Response::new(Body::from_stream(pieces)), network(1));
-        assert_eq!(lock(&budget.0).free, 120 * MB - STREAMED);
+        assert_eq!(lock(&budget.0).free(), 120 * MB - STREAMED);
         drop(held);
-        assert_eq!(lock(&budget.0).free, 120 * MB);
+        assert_eq!(lock(&budget.0).free(), 120 * MB);
     }
 
     #[tokio::test]
@@ -244,8 +259,8 @@ mod tests {
         assert_eq!((bytes.len(), bytes[0]), (MB, 7));
         let part = bytes.slice(..10);
         drop(bytes);
-        assert_eq!(lock(&budget.0).free, 59 * MB);
+        assert_eq!(lock(&budget.0).free(), 59 * MB);
         drop(part);
-        assert_eq!(lock(&budget.0).free, 60 * MB);
+        assert_eq!(lock(&budget.0).free(), 60 * MB);
     }
 }

@@ -7,11 +7,15 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_door::client;
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::reply::away;
+use latchkey_door::site::Site;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::domains::rules as domains;
+use latchkey_kernel::origins;
+use latchkey_kernel::settings::Satellite;
 
 use super::frontend::HandshakeRequest;
+use super::rules::{Carrier, carrier};
 use crate::sync::{rules, steps};
 
 pub(super) const PATH: &str = "/v1/client/handshake";
@@ -48,7 +52,23 @@ pub(super) async fn detour(
                 None => away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?,
             }))
         }
-        (None, None) => Ok(None),
+        (None, None) => match satellite_of(site, back) {
+            Some(satellite) => {
+                let there = question(&domains::url(satellite), query, back);
+                away(StatusCode::TEMPORARY_REDIRECT, there.as_str()).map(Some)
+            }
+            None => Ok(None),
+        },
+    }
+}
+
+/// The satellite whose page a handshake at the primary domain is for. It has to answer itself, with a cookie: what this
+/// domain could put into the URL would be good in any browser.
+fn satellite_of<'a>(site: &'a Site, back: &Destination) -> Option<&'a Satellite> {
+    let app = origins::canonical(back.as_str()).filter(|_| !site.is_development())?;
+    match carrier(site, &app) {
+        Carrier::Url => site.settings.satellites.iter().find(|satellite| domains::owns(satellite, &app)),
+        Carrier::Cookie(_) => None,
     }
 }
 

@@ -78,6 +78,8 @@ pub struct Portal {
     pub home_url: String,
     /// Whether there are organizations.
     pub has_organizations: bool,
+    /// Whether people wait for an invitation to sign up.
+    pub has_waitlist: bool,
     /// Where people sign in.
     pub sign_in_url: String,
     /// Where people get to after signing in, unless they came for something.

@@ -17,6 +17,7 @@ use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::origins::canonical;
+use latchkey_kernel::settings::SignUpMode;
 use latchkey_kernel::{AppState, hosts};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
@@ -113,6 +114,7 @@ pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
         application_name: display.name().to_owned(),
         home_url: display.home_url.clone().unwrap_or_default(),
         has_organizations: site.settings.organizations.enabled,
+        has_waitlist: site.settings.sign_up.mode == SignUpMode::Waitlist,
         sign_in_url: pages.sign_in,
         after_sign_in_url,
         after_sign_up_url,

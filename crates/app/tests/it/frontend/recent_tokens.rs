@@ -1,6 +1,8 @@
 //! The token that comes along with a client: signed once while it would say the same, never older than ten seconds,
 //! and never one that says something else.
 
+use std::pin::pin;
+
 use axum::body::Body;
 use axum::http::Request;
 use latchkey_base::time::Clock;
@@ -133,6 +135,32 @@ async fn the_oldest_session_of_a_client_gives_way_to_one_too_many() {
     let ended = events.iter().filter(|event| event.kind == "session.ended");
     let over: Vec<&str> = ended.map(|event| event.data["id"].as_str().unwrap()).collect();
     assert_eq!(over, sessions[..2], "each has its event, and the other browser lost nothing");
+}
+
+/// What is shown with so many can be a hundred megabytes.
+#[tokio::test]
+async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_them() {
+    let mut settings = Settings::default();
+    settings.session.single_session = false;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let (mut crowded, mut ordinary) = (t.browser(), t.browser());
+    for number in 0..5 {
+        let email = format!("person{number}@example.com");
+        user(&t, &email).await;
+        sign_in(&mut crowded, &email).await;
+    }
+    sign_in(&mut ordinary, "person0@example.com").await;
+    let places = t.app.crowded_clients.acquire_many(2).await.unwrap();
+    let mut waiting = pin!(crowded.get("/v1/client"));
+    tokio::select! {
+        biased;
+        _ = &mut waiting => panic!("more are answered at once than there are places for"),
+        answer = ordinary.get("/v1/client") => { answer.ok(); }
+    }
+    drop(places);
+    let client = waiting.await.ok();
+    assert_eq!(client["response"]["sessions"].as_array().unwrap().len(), 5);
+    assert_eq!(t.app.crowded_clients.available_permits(), 2, "places are given back");
 }
 
 #[test]

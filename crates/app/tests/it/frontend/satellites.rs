@@ -371,6 +371,27 @@ async fn a_satellites_handshake_asks_the_primary_domain() {
     assert_eq!((there.as_str(), steps), (PAGE, 1));
 }
 
+/// What a URL carries is good in any browser, so somebody could send others the session of their own.
+#[tokio::test]
+async fn the_primary_domain_puts_no_token_into_urls_of_satellites() {
+    let t = server().await;
+    let mut pair = Pair::new(&t, SHOP_API);
+    sign_in(&mut pair.primary, "ann@example.com").await;
+    for format in ["token", "nonce"] {
+        let path = format!("/v1/client/handshake?redirect_url={}&format={format}", escape(PAGE));
+        let answer = pair.primary.open(&path).await;
+        let there = answer.header("location").to_owned();
+        assert!(there.starts_with(&format!("https://{SHOP_API}/v1/client/handshake?")), "{there}");
+        assert!(!there.contains("__clerk_handshake"), "{there}");
+        let at_satellite = pair.satellite.open(&path_of(&answer)).await;
+        let vouched = pair.primary.open(&path_of(&at_satellite)).await;
+        assert!(
+            vouched.header("location").starts_with(&format!("https://{SHOP_API}/")),
+            "it goes on as always"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_satellites_handshake_for_nobody_ends_signed_out() {
     let t = server().await;
