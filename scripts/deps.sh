@@ -5,8 +5,8 @@
 #   scripts/deps.sh packages   the npm packages of tests/sdk/js, tests/browser and tests/apps, and a Python environment
 #                              in .test/venv
 #
-# Both without an argument. Node, npm, Python 3 and Rust are expected to be there. Quick when nothing is missing: each
-# part is stamped with the hash of its lock file.
+# Without an argument, both. Node, npm, Python 3 and Rust are expected to be there. Quick when nothing is missing: what
+# was installed is stamped with the hash of its lock file.
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "$0")/lib.sh"
@@ -51,6 +51,7 @@ npm_packages() {
   local directory=$1 mark=$2
   if [[ ! -d $directory/node_modules ]] || ! is_current "$mark" "$directory/package-lock.json"; then
     say "Installing the npm packages of $directory"
+    rm -f "$mark"
     npm --prefix "$directory" ci --no-audit --no-fund
     stamp "$mark" "$directory/package-lock.json"
   fi
@@ -64,7 +65,7 @@ packages() {
   local requirements=tests/sdk/py/requirements.txt
   if [[ ! -x .test/venv/bin/python ]] || ! is_current .test/venv.stamp $requirements; then
     say "Installing the Python packages of $requirements into .test/venv"
-    rm -rf .test/venv
+    rm -rf .test/venv .test/venv.stamp
     python3 -m venv .test/venv
     .test/venv/bin/pip install --quiet --disable-pip-version-check --requirement $requirements
     stamp .test/venv.stamp $requirements

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Everything `make test` runs: the Rust tests and the tests against really started servers, on SQLite
-# and on PostgreSQL. Runs on after a failed step, shows at the end what failed and why, and exits non-zero
-# if any did.
+# Everything `make test` runs: the Rust tests and the tests against really started servers, on SQLite and on PostgreSQL.
+# Runs on after a failed step, except the build and the installation of packages, shows at the end what failed and why,
+# and exits non-zero if any did.
 #
 # TEST_POSTGRES_URL may name a PostgreSQL cluster to use; without it a throw-away one is started.
 set -euo pipefail
@@ -116,7 +116,7 @@ others() {
   end_in_order
   cleanup() { :; }
   step "debian package" tests/package/run.sh || true
-  # Each on one engine: they are about what the SDKs send and make of the answers, one request after the other.
+  # Each on one engine: they are about what the SDKs send and make of the answers.
   step "javascript sdk, sqlite" "${sqlite[@]}" env -C tests/sdk/js node --test --test-reporter=spec || true
   step "python sdk, postgres" "${postgres[@]}" env -C tests/sdk/py "$venv/pytest" || true
   # On both: it sends texts and numbers nobody thought of, and the engines differ in what they store.

@@ -160,7 +160,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND), no_page::FRONTEND);
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
     let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
-    let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers));
+    let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers).gated());
     let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, by_host, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }

@@ -5,9 +5,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use latchkey_base::kinds::{ClientId, SessionId};
-use latchkey_base::{Error, Result, Time};
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::keyring::Signer;
+use latchkey_kernel::limits::CROWDED_CLIENT_WAIT;
+use latchkey_kernel::slow::{LanePlace, WorkOwner};
 use latchkey_people::users::view::ViewContext;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store;
@@ -21,7 +23,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
 
 use super::site::Site;
 use super::visitor::Visitor;
@@ -59,10 +61,10 @@ pub struct ShownClient {
     sign_in: Option<Box<RawValue>>,
     sign_up: Option<Box<RawValue>>,
     /// Its place, if many people are signed in on it.
-    _place: Option<OwnedSemaphorePermit>,
+    _place: Option<LanePlace>,
 }
 
-/// As many people as most clients have. Each comes with up to a hundred organizations, a megabyte with their metadata.
+/// Most clients have no more people. Each comes with up to a hundred organizations, a megabyte with their metadata.
 const FEW_PEOPLE: usize = 4;
 
 /// Loads what is shown of a visitor's client, with a token for each session.
@@ -100,9 +102,8 @@ async fn shown_client(
         sign_in = sign_ins::shown(&mut tx, context, &client).await?;
         sign_up = sign_ups::shown(&mut tx, context, &client).await?;
     }
-    // Only a few with many people are in memory at a time, until their answers are written.
     let place = match has_many_people(&live) {
-        true => Some(cx.app.crowded_clients.clone().acquire_owned().await.map_err(Error::internal)?),
+        true => Some(place_in_crowd(cx, site).await?),
         false => None,
     };
     let memberships = match live.is_empty() {
@@ -124,6 +125,16 @@ async fn shown_client(
         }
     }
     Ok(ShownClient { client, sessions, memberships, sign_in, sign_up, _place: place })
+}
+
+/// Of clients with many people, the memberships of only a few are in memory at a time, until their answers are written.
+/// What happened meanwhile counts: whoever does not read those answers gets no more of them, also of writes.
+async fn place_in_crowd(cx: &Cx, site: &Site) -> Result<LanePlace> {
+    let owner = WorkOwner::network(&site.instance, cx.network);
+    let place = timeout(CROWDED_CLIENT_WAIT, cx.app.crowded_clients.place(&owner)).await;
+    let place = place.unwrap_or_else(|_| Err(Error::new(Code::ServiceUnavailable).retry_after(1)))?;
+    cx.check_unread()?;
+    Ok(place)
 }
 
 fn has_many_people(live: &[PresentSession]) -> bool {

@@ -20,7 +20,7 @@ use latchkey_kernel::{App, AppState, origins};
 use latchkey_presence::clients::token;
 use latchkey_web::api::{Entrance, Operation};
 use latchkey_web::bodies::BodyShare;
-use latchkey_web::edge::{self, Caused, OperationIndex};
+use latchkey_web::edge::{Caused, OperationIndex, WriteLimit};
 use latchkey_web::network::Network;
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
@@ -136,8 +136,8 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     }
     let trust = Trust::of(app, site.is_proxied);
     let network = client_network(request.headers(), request.extensions(), trust);
-    if let Some(refusal) = edge::refusal(request, network) {
-        return Err(refusal);
+    if let Some(limit) = request.extensions().get::<WriteLimit>() {
+        limit.check(network)?;
     }
     if let Some(operation) = operation {
         check_domain(&site, operation, request.uri().query().unwrap_or_default())?;

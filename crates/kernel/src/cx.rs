@@ -14,7 +14,7 @@ use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
 use latchkey_db::{Body, Numbered, Statement, Tx};
 use latchkey_jose::seal::MasterKey;
-use latchkey_web::edge::Caused;
+use latchkey_web::edge::{Caused, WriteLimit};
 use latchkey_web::network::Network;
 use latchkey_web::reply::{self, Failure};
 use latchkey_web::signature::Argument;
@@ -50,6 +50,8 @@ pub struct Cx {
     languages: String,
     /// Takes the number of the last event the request caused, for a header of the answer.
     caused: Caused,
+    /// What a write asks before it begins.
+    write_limit: Option<WriteLimit>,
     /// The instance the request acts in, once `act` or `act_in` said so: its waiting readers are woken by events.
     instance: OnceLock<InstanceId>,
 }
@@ -182,6 +184,11 @@ impl Cx {
         }
     }
 
+    /// Asks once more whether whoever sends this write leaves too many answers unread, for what is large.
+    pub fn check_unread(&self) -> Result<()> {
+        self.write_limit.as_ref().map_or(Ok(()), |limit| limit.check(self.network))
+    }
+
     /// Answers with a view that looks the same in every API version.
     pub fn reply_unversioned(&self, view: &impl Serialize) -> Result<Response, Failure> {
         Ok(reply::json(view, &[], self.version)?)
@@ -211,6 +218,7 @@ impl FromRequestParts<AppState> for Cx {
             languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
             caused: parts.extensions.get().cloned().unwrap_or_default(),
+            write_limit: parts.extensions.get().cloned(),
             instance: OnceLock::new(),
         })
     }

@@ -53,7 +53,6 @@ use latchkey_web::api::Operation;
 use latchkey_web::shape::Shapes;
 use latchkey_web::throttle::Throttle;
 use latchkey_web::version::Change;
-use tokio::sync::Semaphore;
 
 use crate::bell::Bell;
 use crate::digest_times::DigestTimes;
@@ -142,8 +141,8 @@ pub struct App {
     pub resizing: SlowPool,
     /// Searches and other long reads (`reads`).
     pub long_reads: SlowPool,
-    /// Places for answers about clients on which many people are signed in: each can be as large as a hundred others.
-    pub crowded_clients: Arc<Semaphore>,
+    /// Answers being written about clients on which many people are signed in.
+    pub crowded_clients: SlowPool,
     /// Rings when there are new events.
     pub bell: Bell,
     /// Sends requests to addresses other people chose.
@@ -196,7 +195,7 @@ impl App {
             digest_times: DigestTimes::default(),
             uploads: SlowPool::new(limits::UPLOADS_LANE),
             resizing: SlowPool::new(limits::RESIZING_LANE),
-            crowded_clients: Arc::new(Semaphore::new(limits::CROWDED_CLIENTS)),
+            crowded_clients: SlowPool::of_places(limits::CROWDED_CLIENTS_LANE),
             bell: parts.bell,
             outbound: parts.outbound,
             inbox_places: Places::new(INBOX_WAITERS),

@@ -14,7 +14,7 @@ mod lanes;
 mod memory;
 mod writers;
 
-pub use lanes::{RESIZING_LANE, UPLOADS_LANE, hashing, long_reads};
+pub use lanes::{CROWDED_CLIENTS_LANE, RESIZING_LANE, UPLOADS_LANE, hashing, long_reads};
 pub use memory::{BACKEND_ANSWERS_BYTES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
 
 /// Largest metadata of each kind, as published.
@@ -89,9 +89,8 @@ pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// Sessions that a user may have at a time, on all clients; the oldest gives way. All of them end in one transaction when
 /// the password changes.
 pub const SESSIONS_OF_USER: i64 = 1_000;
-/// Answers about clients with many people that are written at once: with 100 people of 100 organizations each, whose
-/// metadata is as large as it may be, one takes 100 MB.
-pub const CROWDED_CLIENTS: usize = 2;
+/// How long an answer about a client with many people waits for its place.
+pub const CROWDED_CLIENT_WAIT: Duration = Duration::from_secs(5);
 /// How long a browser keeps what proves it: the longest browsers allow, 400 days.
 pub const CLIENT_TOKEN_MS: i64 = 400 * 24 * 3600 * 1000;
 /// Where answers must not tell who has an account, and some accounts have digests that were imported: an attempt at a

@@ -38,6 +38,7 @@ pub struct Edge {
     timeout: Duration,
     rng: Arc<dyn Rng>,
     answers: Arc<AnswerBudget>,
+    is_gated: bool,
 }
 
 /// Which operation a request is, for the extractors and handlers behind the edge.
@@ -48,13 +49,16 @@ pub struct OperationIndex(pub usize);
 #[derive(Clone, Default)]
 pub struct Caused(Arc<AtomicI64>);
 
-/// What a write asks before it begins. Behind a proxy the network of the visitor is known later than at the edge.
+/// What a write asks before it begins. Only the gate knows the networks of visitors who come through a proxy of the
+/// application.
 #[derive(Clone)]
-struct WriteLimit(Arc<AnswerBudget>);
+pub struct WriteLimit(Arc<AnswerBudget>);
 
-/// Why a network may not begin this request: it is a write, and the network leaves too many answers unread.
-pub fn refusal(request: &Request, network: Network) -> Option<Error> {
-    request.extensions().get::<WriteLimit>().and_then(|WriteLimit(answers)| answers.refusal(network))
+impl WriteLimit {
+    /// An error if a network leaves too many answers unread.
+    pub fn check(&self, network: Network) -> latchkey_base::Result<()> {
+        self.0.refusal(network).map_or(Ok(()), Err)
+    }
 }
 
 impl Caused {
@@ -81,7 +85,13 @@ impl Edge {
             routes.entry(operation.path.clone()).or_default().push((operation.method.clone(), index));
         }
         let series = operations.iter().map(|_| Series::default()).collect();
-        Edge { routes, operations, series, other: Series::default(), timeout, rng, answers }
+        Edge { routes, operations, series, other: Series::default(), timeout, rng, answers, is_gated: false }
+    }
+
+    /// The same with a gate behind it, which asks for the `WriteLimit` itself.
+    #[must_use]
+    pub fn gated(self) -> Edge {
+        Edge { is_gated: true, ..self }
     }
 
     fn operation(&self, request: &Request) -> Option<usize> {
@@ -120,11 +130,12 @@ impl Edge {
         // Until the end of this, because whoever handles the request keeps its body as long.
         let share = request.extensions().get::<BodyShare>().cloned();
         let unread = Unread::lend(&mut request, share.clone());
-        if !is_read && request.method() != Method::OPTIONS {
+        let is_write = !is_read && request.method() != Method::OPTIONS;
+        if is_write {
             request.extensions_mut().insert(WriteLimit(self.answers.clone()));
         }
         let refusal = match names_one_host(&request) {
-            true => refusal(&request, network),
+            true => self.answers.refusal(network).filter(|_| is_write && !self.is_gated),
             false => Some(Error::new(Code::HostInvalid).saying(TWO_HOSTS)),
         };
         let outcome = match refusal {
@@ -140,9 +151,6 @@ impl Edge {
             response.extensions_mut().insert(Unwritten(Arc::new(error)));
         }
         let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
-        if !unread.finish().await {
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
         let network = response.extensions_mut().remove().unwrap_or(network);
         let trace_id = self.trace_id();
         response = self.with_error(response, index, &trace_id);
@@ -151,6 +159,10 @@ impl Edge {
             // What is done is not told as refused.
             false => self.answers.hold_anyway(response, network),
         };
+        // May wait for the rest of the body, so the answer is counted before.
+        if !unread.finish().await {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
         if let Ok(value) = HeaderValue::from_str(&trace_id) {
             response.headers_mut().insert(TRACE_HEADER, value);
         }

@@ -59,11 +59,11 @@ impl Pool {
 
     /// Whether a network has more than it may have, or its customer with many networks.
     pub(crate) fn is_over(&self, network: Network) -> bool {
-        let Some(of_network) = self.networks.get(&network) else { return false };
+        let of_network = self.networks.get(&network).copied().unwrap_or_default();
         let of_customer = self.customers.get(&network.of_customer()).copied().unwrap_or_default();
         let share = self.free().saturating_sub(self.reserve) / 2;
-        let is_fair = of_customer <= self.free().max(self.little) || of_customer == *of_network;
-        *of_network > share.max(self.little) || !is_fair
+        let is_fair = of_customer <= self.free().max(self.little) || of_customer == of_network;
+        of_network > share.max(self.little) || !is_fair
     }
 
     pub(crate) fn take(

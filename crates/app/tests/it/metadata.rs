@@ -1,5 +1,6 @@
 //! Metadata: merged by PATCH, replaced by PUT.
 
+use futures_util::future::join_all;
 use latchkey_testkit::TestServer;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -15,6 +16,18 @@ async fn start(metadata: Value) -> (TestServer, String) {
     let user = t.user(body).await;
     let path = format!("/v1/users/{}/metadata", user["id"].as_str().unwrap());
     (t, path)
+}
+
+#[tokio::test]
+async fn of_merges_at_once_none_is_lost() {
+    let (t, path) = start(json!({})).await;
+    let keys: Vec<String> = (0..20).map(|number| format!("key{number}")).collect();
+    let merges = keys.iter().map(|key| t.patch(&path, json!({"public_metadata": {key: true}})));
+    for answer in join_all(merges).await {
+        answer.ok();
+    }
+    let merged = t.patch(&path, json!({})).await.ok();
+    assert!(keys.iter().all(|key| merged["public_metadata"][key] == true), "{merged:#}");
 }
 
 #[tokio::test]

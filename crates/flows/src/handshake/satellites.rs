@@ -62,12 +62,15 @@ pub(super) async fn detour(
     }
 }
 
-/// The satellite whose page a handshake at the primary domain is for. It has to answer itself, with a cookie: what this
-/// domain could put into the URL would be good in any browser.
+/// The satellite whose page a handshake at the primary domain is for. It has to answer itself, by a cookie wherever one
+/// reaches the page: what this domain could put into the URL would be good in any browser.
 fn satellite_of<'a>(site: &'a Site, back: &Destination) -> Option<&'a Satellite> {
     let app = origins::canonical(back.as_str()).filter(|_| !site.is_development())?;
     match carrier(site, &app) {
-        Carrier::Url => site.settings.satellites.iter().find(|satellite| domains::owns(satellite, &app)),
+        Carrier::Url => {
+            let owners = site.settings.satellites.iter().filter(|satellite| domains::owns(satellite, &app));
+            owners.max_by_key(|satellite| satellite.name.len())
+        }
         Carrier::Cookie(_) => None,
     }
 }

@@ -8,6 +8,10 @@ pub const UPLOADS_LANE: LaneSize = LaneSize { slots: 1, waiting: 24, per_tenant:
 /// Stored pictures that wait to be made smaller. They have at most a megapixel, so this is quick; a person may ask
 /// for a page full of them (`RESIZED_IMAGES`). Some hundred are made in a second, so nobody waits longer than a few.
 pub const RESIZING_LANE: LaneSize = LaneSize { slots: 1, waiting: 300, per_tenant: 200, per_person: 50 };
+/// Answers about clients with many people that wait to be written. With 100 people of 100 organizations each, whose
+/// metadata is as large as it may be, one takes 100 MB.
+pub const CROWDED_CLIENTS_LANE: LaneSize =
+    LaneSize { slots: 2, waiting: 120, per_tenant: 80, per_person: 20 };
 
 /// Searches and filtered lists that wait where `slots` run at once. A page of a large table takes some milliseconds, a
 /// walk over all of it a second. A third of the places is kept for other tenants.
@@ -29,7 +33,8 @@ mod tests {
 
     #[test]
     fn a_person_has_at_most_a_quarter_of_a_tenants_places_and_a_backend_half() {
-        for lane in [UPLOADS_LANE, RESIZING_LANE, hashing(1), hashing(4), long_reads(4)] {
+        for lane in [UPLOADS_LANE, RESIZING_LANE, CROWDED_CLIENTS_LANE, hashing(1), hashing(4), long_reads(4)]
+        {
             assert!(lane.per_person * 4 <= lane.per_tenant, "{lane:?}");
             assert!(lane.per_backend() * 2 <= lane.per_tenant, "{lane:?}");
             assert!(lane.per_tenant * 3 <= lane.waiting * 2, "{lane:?}");
