@@ -12,9 +12,12 @@ run: ## Build the server and start it on http://127.0.0.1:3400, with its data in
 test: ## Install what the tests need and run all of them, on both engines where it can matter
 	@scripts/test.sh
 
+# What looks at lints. CI does so while it compiles the tests.
+LINT = cargo clippy --workspace --all-targets -- -D warnings
+
 check: ## Format, lints as errors, dependency policy
 	cargo fmt --all -- --check
-	cargo clippy --workspace --all-targets -- -D warnings
+	$(LINT)
 	scripts/policy.py
 
 bench: ## Measure the server against bare baselines, in one run

@@ -42,6 +42,25 @@ browserTest('entry: an invitation that was revoked opens nothing', async (visit)
   assert.equal((await clerk.users.getUserList()).totalCount, 0);
 });
 
+browserTest('entry: whoever is signed in and opens an invitation of somebody else is told so', async (visit) => {
+  const { page } = visit;
+  const { clerk, frontendUrl, nextLink } = await newInstance('sign_up.mode=restricted');
+  const person = await newPerson({ api: clerk });
+  await signIn(page, `${frontendUrl}/sign-in`, person);
+  await isSignedIn(page);
+  const email = newEmail();
+  await clerk.invitations.createInvitation({ emailAddress: email });
+  await page.goto(await nextLink(email));
+  await sees(page, 'You are signed in already');
+  await sees(page, `As ${person.email}.`);
+  await visit.picture('invitation of somebody else');
+  await press(page, 'Sign out and go on');
+  await choosePassword(page, newPassword());
+  await press(page, 'Continue');
+  await isSignedIn(page);
+  await sees(page, email);
+});
+
 browserTest('entry: an address on the block-list is told so, when signing up and in', async (visit) => {
   const { page } = visit;
   const instance = await newInstance(

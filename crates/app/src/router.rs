@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use axum::body::HttpBody as _;
 use axum::extract::{DefaultBodyLimit, Request, State};
-use axum::http::header::{AUTHORIZATION, CONTENT_TYPE, HOST};
+use axum::http::header::CONTENT_TYPE;
 use axum::http::request::Parts;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Uri};
+use axum::http::{HeaderMap, HeaderValue, Method, Uri};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
@@ -19,6 +18,7 @@ use latchkey_door::gate;
 use latchkey_flows::pictures;
 use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::auth::bearer;
+use latchkey_kernel::callers::ShownName;
 use latchkey_kernel::cx::{FromScripts, Trust, client_network};
 use latchkey_kernel::group::Group;
 use latchkey_kernel::limits::{
@@ -220,7 +220,7 @@ fn edged(
                     // Which tenant it is for is told when that is known.
                     request.extensions_mut().insert(bodies.share(network));
                 }
-                let caller = caller(&request);
+                let caller = app.callers.of(caller(&request).as_ref());
                 latchkey_db::for_caller(caller, edge.handle(request, next)).await
             }
         }))
@@ -229,23 +229,17 @@ fn edged(
         .with_state(state)
 }
 
-/// On whose behalf a request is handled, as it says itself. Whoever makes a caller up is not let in, and has what it takes
-/// to find that out.
-type CallerOf = fn(&Request) -> Arc<str>;
+/// What a request shows of the one on whose behalf it is handled.
+type CallerOf = fn(&Request) -> Option<ShownName>;
 
-/// A backend, by its key.
-fn by_key(request: &Request) -> Arc<str> {
-    header(request, AUTHORIZATION).into()
+/// A backend.
+fn by_key(request: &Request) -> Option<ShownName> {
+    ShownName::of_backend(request.headers())
 }
 
-/// The browsers of an instance, by its host.
-fn by_host(request: &Request) -> Arc<str> {
-    let host = request.uri().authority().map_or_else(|| header(request, HOST), Authority::as_str);
-    host.to_ascii_lowercase().into()
-}
-
-fn header(request: &Request, name: HeaderName) -> &str {
-    request.headers().get(name).and_then(|value| value.to_str().ok()).unwrap_or_default()
+/// The browsers of an instance.
+fn by_host(request: &Request) -> Option<ShownName> {
+    Some(ShownName::of_browser(request.headers(), request.uri()))
 }
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash

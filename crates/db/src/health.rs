@@ -40,8 +40,14 @@ impl WriteHealth {
     /// Sees how a write of the product ended. What the product refused by itself says nothing about the database.
     pub(crate) fn note<T>(&self, outcome: &Result<T>) {
         let Err(error) = outcome else { return };
-        let failure = error.cause().and_then(|cause| cause.downcast_ref::<DbError>());
-        if matches!(failure, Some(DbError::Unavailable(_) | DbError::Failed(_))) {
+        if let Some(failure) = error.cause().and_then(|cause| cause.downcast_ref::<DbError>()) {
+            self.note_failure(failure);
+        }
+    }
+
+    /// Sees a failure of the database. Where it cannot even be read, no request gets as far as a write.
+    pub(crate) fn note_failure(&self, failure: &DbError) {
+        if matches!(failure, DbError::Unavailable(_) | DbError::Failed(_)) {
             self.is_doubted.store(true, Relaxed);
         }
     }

@@ -14,6 +14,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Code, Error, Result};
+use latchkey_kernel::callers::{PROXY_KEY, ShownName};
 use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::{App, AppState, origins};
@@ -131,6 +132,8 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     let mut tx = app.db.read().await?;
     let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client).await?;
     drop(tx);
+    let shown = ShownName::of_browser(request.headers(), request.uri());
+    app.callers.learn(&shown, "frontend ", &site.instance);
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;
     }
@@ -166,7 +169,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
 /// Counts a request that is for no instance by the network it comes from, which it returns; an error when it is one too
 /// many. A proxy of an application shows its key, and is not counted itself.
 pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, rate: Rate) -> Result<Network> {
-    let is_proxied = match headers.contains_key(site::SECRET_KEY) {
+    let is_proxied = match headers.contains_key(PROXY_KEY) {
         true => site::find(app, &mut app.db.read().await?, headers, false, None).await?.0.is_proxied,
         false => false,
     };

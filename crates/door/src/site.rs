@@ -13,6 +13,7 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_jose::digest::{constant_time_eq, hmac_sha256, sha256};
+use latchkey_kernel::callers::PROXY_KEY;
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::hosts::{self, url_of};
@@ -31,8 +32,6 @@ use super::relying_party::relying_party;
 
 /// Where a proxy on the application's side says how browsers reach it.
 const PROXY_URL: &str = "clerk-proxy-url";
-/// Where it shows whose proxy it is.
-pub const SECRET_KEY: &str = "clerk-secret-key";
 
 /// An instance, and where it is reached.
 pub struct Site {
@@ -157,7 +156,7 @@ pub async fn find(
     let asked_host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
     let host = app.instance_host_at(&asked_host).unwrap_or(&asked_host).to_owned();
     let now = app.clock.now();
-    let known = match header(SECRET_KEY) {
+    let known = match header(PROXY_KEY) {
         Some(key) => {
             let instance = look(tx, &InstanceBy::Key(&sha256(key.as_bytes())), client, now).await?;
             Some(instance.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?)
@@ -206,7 +205,7 @@ pub async fn find(
         satellite,
         base_url,
         issuer,
-        is_proxied: header(SECRET_KEY).is_some(),
+        is_proxied: header(PROXY_KEY).is_some(),
         signing_key,
     };
     Ok((site, present))

@@ -1,9 +1,10 @@
 //! How somebody comes to be signed in: the last step of signing in, of signing up, and of what backends do.
 
-use latchkey_base::Result;
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::ClientHandle;
 use latchkey_kernel::cx::Act;
+use latchkey_kernel::limits::{SESSIONS_OPENED_DAILY, SESSIONS_OPENED_MS};
 use latchkey_organizations::choices::{self, ChosenOrganization};
 use latchkey_organizations::memberships::store as memberships;
 use latchkey_people::users::model::User;
@@ -14,6 +15,9 @@ use latchkey_presence::clients::token::ClientProof;
 use latchkey_presence::sessions::model::{Session, SessionStatus};
 use latchkey_presence::sessions::rules::{self, Entry};
 use latchkey_presence::sessions::{activity, ending, notices, store};
+
+/// When to try again after too many sessions of a day.
+const AGAIN_AFTER_SECONDS: i64 = 3600;
 
 /// A session that was just opened.
 pub struct NewSession {
@@ -50,6 +54,9 @@ pub async fn open_on_other_client(
     strategy: Option<&str>,
 ) -> Result<NewSession> {
     let is_acted = entry.actor.is_some();
+    if !is_acted {
+        check_daily(tx, act, &user).await?;
+    }
     // Somebody who was here before, on a client that has not seen them.
     let is_new_device = !is_acted && user.last_sign_in_at.is_some() && !client.known_users.contains(&user.id);
     // First of all: the events about sessions show the user as they are from now on.
@@ -97,6 +104,20 @@ async fn beginning(tx: &mut Tx, act: &Act, user: &User, entry: Entry) -> Result<
         None => choices::next(tx, &act.instance, &user.id, &act.settings.organizations).await?,
     };
     Ok(Entry { active, ..entry })
+}
+
+/// Refuses somebody who has opened too many sessions today.
+async fn check_daily(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    let since = act.now.plus_ms(-SESSIONS_OPENED_MS);
+    let is_refused = !act.test_mode
+        && store::count_begun(tx, &act.instance, &user.id, since, SESSIONS_OPENED_DAILY).await?
+            >= SESSIONS_OPENED_DAILY;
+    match is_refused {
+        false => Ok(()),
+        true => Err(Error::new(Code::TooManyRequests)
+            .saying(format!("At most {SESSIONS_OPENED_DAILY} sessions in a day. Try again later."))
+            .retry_after(AGAIN_AFTER_SECONDS)),
+    }
 }
 
 /// Ends the oldest sessions of a client until it may have one more.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
 use latchkey_base::kinds::InstanceId;
@@ -16,6 +17,7 @@ use latchkey_web::edge::OperationIndex;
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
 
+use crate::callers::ShownName;
 use crate::environment::Environment;
 use crate::instances::store::{self, Holder};
 use crate::settings::Settings;
@@ -77,6 +79,9 @@ pub async fn admit(app: &App, tx: &mut Tx, parts: &Parts, holder: Option<Holder>
     if let Some(share) = parts.extensions.get::<BodyShare>() {
         share.set_tenant(holder.id.as_str());
     }
+    if let Some(shown) = ShownName::of_backend(&parts.headers) {
+        app.callers.learn(&shown, "backend ", &holder.id);
+    }
     let settings = app.settings_of(tx, &holder).await?;
     if let Some(operation) = app.product.operations.get(operation(parts)) {
         let who = (holder.id.as_str(), holder.environment);
@@ -119,7 +124,12 @@ fn unknown_key(parts: &Parts) -> Error {
 
 /// The credential of a request: exactly one header, `Bearer`, a space, and something without spaces.
 pub fn bearer(parts: &Parts) -> Result<&str> {
-    let mut headers = parts.headers.get_all(AUTHORIZATION).iter();
+    credential(&parts.headers)
+}
+
+/// The same, of the headers of a request.
+pub fn credential(headers: &HeaderMap) -> Result<&str> {
+    let mut headers = headers.get_all(AUTHORIZATION).iter();
     let header = headers.next().ok_or_else(|| Error::new(Code::CouldNotAuthenticateRequest))?;
     let malformed = || Error::new(Code::AuthorizationHeaderFormatInvalid);
     if headers.next().is_some() {

@@ -7,6 +7,7 @@
 pub mod auth;
 pub mod background;
 pub mod bell;
+pub mod callers;
 pub mod cx;
 pub mod derived;
 pub mod device;
@@ -55,6 +56,7 @@ use latchkey_web::throttle::Throttle;
 use latchkey_web::version::Change;
 
 use crate::bell::Bell;
+use crate::callers::Callers;
 use crate::digest_times::DigestTimes;
 use crate::keyring::Keyring;
 use crate::limits::{FEED_WAITERS, INBOX_WAITERS, RateLimits};
@@ -95,6 +97,8 @@ pub struct AppParts {
     pub bell: Bell,
     /// Sends requests to addresses other people chose.
     pub outbound: Client,
+    /// Tries addresses that backends only want to know something about.
+    pub checks: Client,
 }
 
 /// Who may read the metrics, and where.
@@ -147,6 +151,11 @@ pub struct App {
     pub bell: Bell,
     /// Sends requests to addresses other people chose.
     pub outbound: Client,
+    /// Tries addresses that backends only want to know something about. With lookups of its own: whoever names many whose
+    /// name servers are silent keeps nothing else waiting.
+    pub checks: Client,
+    /// Whose requests were let in.
+    pub callers: Callers,
     /// Places for callers who wait for messages.
     pub inbox_places: Places,
     /// Places for those who wait for events.
@@ -198,6 +207,8 @@ impl App {
             crowded_clients: SlowPool::of_places(limits::CROWDED_CLIENTS_LANE),
             bell: parts.bell,
             outbound: parts.outbound,
+            checks: parts.checks,
+            callers: Callers::default(),
             inbox_places: Places::new(INBOX_WAITERS),
             feed_places: Places::new(FEED_WAITERS),
             product,

@@ -325,6 +325,17 @@ pub const CHANGES_OF_PERSON_DAILY: PersonRate = PersonRate {
     name: "changes of a person in a day",
     limit: Limit { requests: 500, window_ms: 24 * 3600 * 1000 },
 };
+/// Sessions that one person opens in a day, from whatever addresses, on an instance without test mode. Beginning and ending
+/// one are an event each, with the whole user. Those who sign in for every test of a suite do so on a development instance.
+pub const SESSIONS_OPENED_DAILY: i64 = 500;
+/// How long that day is.
+pub const SESSIONS_OPENED_MS: i64 = 24 * ONE_HOUR;
+/// Changes of how people of a domain join: each may invite everybody who has an address of the domain, or take that back,
+/// and every invitation is an event.
+pub const ENROLLMENT_MODES_DAILY: PersonRate = PersonRate {
+    name: "enrollment modes in a day",
+    limit: Limit { requests: 20, window_ms: 24 * 3600 * 1000 },
+};
 /// Using a session and changing between sessions: scripts do so whenever a page comes into view. It overwrites two
 /// rows and adds none, so there is no bound for the day.
 pub const TOUCHES: PersonRate =

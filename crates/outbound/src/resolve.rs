@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 /// Addresses, once they are known.
 pub type Addresses = Pin<Box<dyn Future<Output = io::Result<Vec<SocketAddr>>> + Send>>;
@@ -20,13 +20,18 @@ pub trait Resolve: Send + Sync {
 /// Lookups that may run at once. Each takes a thread of a pool others need too, and a name server chosen by
 /// an attacker can let it wait for long.
 const LOOKUPS: usize = 32;
+/// Those among them of names below one registrable domain, which have one name server: it may be silent, and there may be
+/// any number of such names.
+const LOOKUPS_EACH: usize = 4;
+/// Domains after which those without lookups are forgotten.
+const DOMAINS: usize = 256;
 
 /// The resolver of the operating system.
-pub struct System(Arc<Semaphore>);
+pub struct System(LookupPlaces);
 
 impl Default for System {
     fn default() -> System {
-        System(Arc::new(Semaphore::new(LOOKUPS)))
+        System(LookupPlaces { all: Arc::new(Semaphore::new(LOOKUPS)), each: Arc::default() })
     }
 }
 
@@ -34,7 +39,7 @@ impl Resolve for System {
     fn resolve(&self, host: String, port: u16) -> Addresses {
         let places = self.0.clone();
         Box::pin(async move {
-            let place = places.acquire_owned().await.map_err(io::Error::other)?;
+            let place = places.take(&host).await?;
             // In a task, because a lookup goes on when nobody waits for it any more, and must keep its place.
             let lookup = tokio::spawn(async move {
                 let found = tokio::net::lookup_host((host, port)).await.map(Iterator::collect);
@@ -43,6 +48,34 @@ impl Resolve for System {
             });
             lookup.await.map_err(io::Error::other)?
         })
+    }
+}
+
+/// Places for lookups.
+#[derive(Clone)]
+struct LookupPlaces {
+    all: Arc<Semaphore>,
+    /// By domain.
+    each: Arc<Mutex<HashMap<String, Arc<Semaphore>>>>,
+}
+
+impl LookupPlaces {
+    /// A place for a name. Whoever waits for one of their domain's keeps none of the others'.
+    async fn take(&self, host: &str) -> io::Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
+        let own = self.of_domain(host).acquire_owned().await.map_err(io::Error::other)?;
+        let place = self.all.clone().acquire_owned().await.map_err(io::Error::other)?;
+        Ok((own, place))
+    }
+
+    fn of_domain(&self, host: &str) -> Arc<Semaphore> {
+        let host = host.to_ascii_lowercase();
+        let domain = psl::domain_str(host.trim_end_matches('.')).unwrap_or(&host);
+        let mut each = self.each.lock().unwrap_or_else(PoisonError::into_inner);
+        if each.len() >= DOMAINS {
+            // Whoever has a place or waits for one has a share of it, too.
+            each.retain(|_, places| Arc::strong_count(places) > 1);
+        }
+        each.entry(domain.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(LOOKUPS_EACH))).clone()
     }
 }
 
@@ -120,6 +153,36 @@ mod tests {
                 }
             })
         }
+    }
+
+    #[tokio::test]
+    async fn names_of_one_domain_leave_lookups_to_others() {
+        let System(places) = System::default();
+        let name = |number: usize| format!("x{number}.Slow.example.");
+        let mut held = Vec::new();
+        for number in 0..LOOKUPS_EACH {
+            held.push(places.take(&name(number)).await.unwrap());
+        }
+        let mut waiting: Vec<_> =
+            (0..200).map(|number| take_and_return(places.clone(), name(number + 100))).collect();
+        tokio::task::yield_now().await;
+        assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+        for number in 0..LOOKUPS - LOOKUPS_EACH {
+            held.push(places.take(&format!("hooks{number}.test")).await.unwrap());
+        }
+        held.clear();
+        for waiting in waiting.drain(..) {
+            waiting.await.unwrap();
+        }
+        for number in 0..DOMAINS {
+            drop(places.take(&format!("once{number}.test")).await.unwrap());
+        }
+        assert!(places.each.lock().unwrap().len() <= DOMAINS);
+    }
+
+    /// Takes a place and gives it back.
+    fn take_and_return(places: LookupPlaces, name: String) -> tokio::task::JoinHandle<()> {
+        tokio::spawn(async move { drop(places.take(&name).await.unwrap()) })
     }
 
     #[tokio::test]

@@ -166,6 +166,7 @@ impl TestServer {
                 slow_slots: 2,
                 bell: Bell::default(),
                 outbound: client(Options::default()),
+                checks: client(Options::default()),
             },
             &counts,
             &[GROUPS, upper].concat(),

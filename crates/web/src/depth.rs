@@ -47,20 +47,29 @@ pub fn too_deep(param: &str) -> Problem {
         .saying(format!("`{param}` may have at most {JSON_DEPTH} levels of objects and lists."))
 }
 
-/// Refuses a body with a parameter that is nested too deeply. A body that is no object passes; reading it fails.
+/// The parameters of an object. A value that is kept as text is scanned without recursion, however deep it is.
+type Fields = BTreeMap<String, Box<RawValue>>;
+
+/// Refuses a body with a parameter that is nested too deeply: an object of parameters, or a list of such objects. What is
+/// neither passes; reading it fails.
 pub(crate) fn check_body(body: &[u8]) -> Result<()> {
     // Nearly always the first look is enough. The body itself is one level.
     if depth(body) <= JSON_DEPTH + 1 {
         return Ok(());
     }
-    // A value that is kept as text is scanned without recursion, however deep it is.
-    let fields: BTreeMap<String, Box<RawValue>> = match serde_json::from_slice(body) {
-        Ok(fields) => fields,
-        Err(_) => return Ok(()),
+    let objects: Vec<Fields> = match serde_json::from_slice::<Fields>(body) {
+        Ok(fields) => vec![fields],
+        Err(_) => {
+            let items: Vec<Box<RawValue>> = serde_json::from_slice(body).unwrap_or_default();
+            items.iter().filter_map(|item| serde_json::from_str(item.get()).ok()).collect()
+        }
     };
-    let deep = fields.iter().filter(|(_, value)| is_too_deep(value.get()));
-    Error::collect(deep.map(|(name, _)| too_deep(name)).collect())
+    let deep = objects.iter().flatten().filter(|(_, value)| is_too_deep(value.get()));
+    Error::collect(deep.map(|(name, _)| too_deep(name)).take(PROBLEMS).collect())
 }
+
+/// As many parameters are named at most.
+const PROBLEMS: usize = 50;
 
 /// What names begin with that `serde_json` gives a meaning of its own, wherever it reads JSON.
 const PRIVATE: &str = "$serde_json::private::";
@@ -119,6 +128,7 @@ mod tests {
         let (most, more, far) = (nested(JSON_DEPTH), nested(JSON_DEPTH + 1), nested(50_000));
         assert_eq!(named(&format!(r#"{{"a":{most}}}"#)), [""; 0]);
         assert_eq!(named(&format!(r#"{{"a":{most},"b":{more},"c":{far},"d":1}}"#)), [r#""b""#, r#""c""#]);
-        assert_eq!(named(&far), [""; 0], "a list is no body; reading it says so");
+        assert_eq!(named(&format!(r#"[{{"a":{most}}},{{"b":{more}}},1,{far}]"#)), [r#""b""#]);
+        assert_eq!(named(&far), [""; 0], "a list of something else is no body; reading it says so");
     }
 }

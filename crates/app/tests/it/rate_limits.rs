@@ -228,6 +228,7 @@ fn parts(t: &TestServer, rate_limits: RateLimits) -> AppParts {
         slow_slots: 1,
         bell: Bell::default(),
         outbound: Client::new(Options::default()).unwrap(),
+        checks: Client::new(Options::default()).unwrap(),
     }
 }
 

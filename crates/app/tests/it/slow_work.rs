@@ -2,12 +2,13 @@
 //! front of another.
 
 use std::net::Ipv4Addr;
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Result};
 use latchkey_kernel::environment::Environment::Development;
-use latchkey_kernel::limits::UPLOADS_LANE;
+use latchkey_kernel::limits::{RateLimits, UPLOADS_LANE};
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::slow::{SlowPool, WorkOwner};
 use latchkey_testkit::{PICTURE, Tenant, TestServer, until};
@@ -15,6 +16,8 @@ use latchkey_web::network::Network;
 use serde_json::json;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
+
+use crate::frontend;
 
 /// Makes every thread of a lane wait until the returned sender is dropped.
 async fn hold(pool: impl Fn() -> Arc<TestServer>, lane: fn(&TestServer) -> &SlowPool) -> mpsc::Sender<()> {
@@ -97,4 +100,38 @@ async fn a_tenant_with_many_uploads_delays_that_of_another_by_one_only() {
     }
     let order: Vec<&str> = order.try_iter().collect();
     assert_eq!(order[..2], ["crowd", "other"]);
+}
+
+/// What is shown with so many can be a hundred megabytes.
+#[tokio::test]
+async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_them() {
+    let mut settings = Settings::default();
+    settings.session.single_session = false;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let (mut crowded, mut ordinary) = (t.browser(), t.browser());
+    for number in 0..5 {
+        let email = format!("person{number}@example.com");
+        frontend::user(&t, &email).await;
+        frontend::sign_in(&mut crowded, &email).await;
+    }
+    frontend::sign_in(&mut ordinary, "person0@example.com").await;
+    let lane = &t.app.crowded_clients;
+    let others = WorkOwner::backend(&t.other.id);
+    let places = [lane.place(&others).await.unwrap(), lane.place(&others).await.unwrap()];
+    let mut answered = pin!(crowded.get("/v1/client"));
+    let meanwhile = async {
+        while lane.waiting() == 0 {
+            tokio::task::yield_now().await;
+        }
+        ordinary.get("/v1/client").await.ok();
+    };
+    tokio::select! {
+        _ = &mut answered => panic!("more are answered at once than there are places for"),
+        () = meanwhile => {}
+    }
+    drop(places);
+    let client = answered.await.ok();
+    assert_eq!(client["response"]["sessions"].as_array().unwrap().len(), 5);
+    let free = [lane.place(&others).await, lane.place(&others).await];
+    assert!(free.iter().all(Result::is_ok), "places are given back");
 }

@@ -26,7 +26,7 @@ async fn requests_that_wait_for_a_row_leave_connections_to_other_tenants() {
             Ok(())
         })
     });
-    let holding = latchkey_db::for_caller(format!("Bearer {}", t.tenant.key).into(), holding);
+    let holding = latchkey_db::for_caller(format!("backend {}", t.tenant.id).into(), holding);
     let path = format!("/v1/users/{user}");
     let waiting = async {
         is_taken.await.unwrap();

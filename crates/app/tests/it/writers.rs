@@ -7,14 +7,16 @@ use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::{
     CHANGES_OF_PERSON, CHANGES_OF_PERSON_DAILY, LIGHT_CLIENT, LIGHT_STRANGER, RESERVE_OF_CLIENTS_OF_ADDRESS,
-    RESERVE_OF_STRANGERS, RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits, STRANGERS, STRANGERS_OF_ADDRESS,
-    STRANGERS_OF_NETWORK, TOUCHES, WRITES_OF_CLIENT, WRITES_OF_CLIENTS,
+    RESERVE_OF_STRANGERS, RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits, SESSIONS_OPENED_DAILY,
+    SESSIONS_OPENED_MS, STRANGERS, STRANGERS_OF_ADDRESS, STRANGERS_OF_NETWORK, TOUCHES, WRITES_OF_CLIENT,
+    WRITES_OF_CLIENTS,
 };
 use latchkey_kernel::settings::Settings;
 use latchkey_testkit::{Answer, Browser, Tenant, TestServer};
 use latchkey_web::network::Network;
 use serde_json::json;
 
+use crate::frontend;
 use crate::me::support::{Me, me, somebody};
 
 async fn limited() -> TestServer {
@@ -285,6 +287,27 @@ async fn a_person_who_changes_a_letter_in_a_loop_makes_a_bounded_number_of_event
     me.browser.post(&format!("/v1/client/sessions/{}/tokens", me.session), json!({})).await.ok();
     t.clock.advance_ms(CHANGES_OF_PERSON_DAILY.limit.window_ms);
     rename(&mut me, "Ada").await.ok();
+}
+
+/// Beginning a session is an event with the whole user, and so is ending it.
+#[tokio::test]
+async fn a_person_begins_a_bounded_number_of_sessions_a_day() {
+    let settings = Settings { test_mode: Some(false), ..Settings::default() };
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let user = frontend::user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    frontend::sign_in(&mut browser, "ann@example.com").await;
+    let body = json!({"user_id": user["id"]});
+    for _ in 1..SESSIONS_OPENED_DAILY {
+        t.post("/v1/sessions", body.clone()).await.ok();
+    }
+    let begins = json!({"identifier": "ann@example.com", "password": frontend::PASSWORD});
+    let mut other = t.browser();
+    let before = t.events().await.len();
+    other.post("/v1/client/sign_ins", begins.clone()).await.is_error(429, "too_many_requests");
+    assert_eq!(t.events().await.len(), before);
+    t.clock.advance_ms(SESSIONS_OPENED_MS);
+    other.post("/v1/client/sign_ins", begins).await.ok();
 }
 
 #[tokio::test]

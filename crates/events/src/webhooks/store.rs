@@ -85,8 +85,9 @@ impl Lease {
     }
 }
 
-/// Endpoints of all instances with something to send and no worker, soonest lease first. An event that waits behind
-/// another one about the same subject, tried less than `holding` times, is not something to send.
+/// Endpoints of all instances with something to send and no worker: one of each instance that fails and one that does
+/// not, soonest lease first, then a second one of each. So many that find no room hide none that would. An event that
+/// waits behind another one about the same subject, tried less than `holding` times, is not something to send.
 pub async fn waiting(tx: &mut Tx, now: Time, holding: i64, limit: i64) -> Result<Vec<Endpoint>> {
     let params = [now.into(), holding.into(), limit.into(), now.plus_ms(LONGEST_LEASE_MS).into()];
     Ok(tx.all(&[WEBHOOK_ENDPOINTS.select(), WAITING], &params, read).await?)
@@ -100,7 +101,9 @@ const WAITING: &str = " e WHERE NOT disabled AND (leased_until <= $1 OR leased_u
      (SELECT 1 FROM webhook_deliveries d WHERE d.instance_id = e.instance_id AND d.endpoint_id = e.id AND d.next_at <= $1 \
      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b WHERE b.instance_id = d.instance_id \
      AND b.endpoint_id = d.endpoint_id AND b.next_at IS NOT NULL AND b.subject_id = d.subject_id \
-     AND b.seq < d.seq AND b.attempts < $2))) ORDER BY leased_until LIMIT $3";
+     AND b.seq < d.seq AND b.attempts < $2))) \
+     ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), leased_until \
+     LIMIT $3";
 
 /// Leases an endpoint for some time. Says whether that worked: another worker may have been faster.
 pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &Lease, now: Time, until: Time) -> Result<bool> {

@@ -148,7 +148,7 @@ fn shown(cx: &Cx, instance: &Instance, id: &DomainId) -> Answer {
 async fn check_proxy(cx: Cx, key: SecretKey, Input(input): Input<CheckProxy>) -> Answer {
     let (domain, url) = read_check(&key, input)?;
     let reach = key.settings.events.reach(key.environment);
-    proxy::check(&cx.app.outbound, reach, &url, &domain).await?;
+    proxy::check(&cx.app.checks, reach, &url, &domain).await?;
     let id = ProxyCheckId::new(cx.now, &*cx.app.rng);
     cx.reply(&view::proxy_check(id, &domain, &url, cx.now))
 }

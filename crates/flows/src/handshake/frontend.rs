@@ -58,6 +58,8 @@ pub(super) struct HandshakeRequest {
     pub(super) suffixed_cookies: Option<bool>,
     /// The Frontend API of the satellite domain that sends the browser to the primary one.
     pub(super) satellite_fapi: Option<String>,
+    /// The host of the satellite domain that the primary one sends the browser to.
+    pub(super) satellite_host: Option<String>,
     /// The organization to work for from now on, by its id or slug; empty for none. One that the user is not a member of
     /// changes nothing.
     pub(super) organization_id: Option<String>,

@@ -42,10 +42,11 @@ pub(super) async fn detour(
                 question(&satellite.primary_url, query, back).with("satellite_fapi", &satellite.host);
             Ok(Some(steps::begin(cx, visitor, headers, &primary)?))
         }
+        (None, _) if query.satellite_host.is_some() => Err(not_passed_on(site, query)),
         (None, Some(frontend_api)) => {
             let satellite = domains::at(&site.settings.satellites, frontend_api)
                 .ok_or_else(|| Error::param(Code::InvalidHandshake, "satellite_fapi"))?;
-            let there = question(&domains::url(satellite), query, back);
+            let there = at_satellite(satellite, query, back);
             Ok(Some(match &query.link_state {
                 Some(state) => steps::vouch(cx, visitor, satellite, state, &there).await?,
                 // The satellite must know the browser again, so it begins there.
@@ -54,7 +55,7 @@ pub(super) async fn detour(
         }
         (None, None) => match satellite_of(site, back) {
             Some(satellite) => {
-                let there = question(&domains::url(satellite), query, back);
+                let there = at_satellite(satellite, query, back);
                 away(StatusCode::TEMPORARY_REDIRECT, there.as_str()).map(Some)
             }
             None => Ok(None),
@@ -73,6 +74,23 @@ fn satellite_of<'a>(site: &'a Site, back: &Destination) -> Option<&'a Satellite>
         }
         Carrier::Cookie(_) => None,
     }
+}
+
+/// The same handshake on a satellite. It names the host, so that one that is never reached is noticed.
+fn at_satellite(satellite: &Satellite, query: &HandshakeRequest, back: &Destination) -> Destination {
+    question(&domains::url(satellite), query, back).with("satellite_host", &satellite.host())
+}
+
+/// A handshake that was sent to a satellite and reached the primary domain would be sent there again for ever.
+fn not_passed_on(site: &Site, query: &HandshakeRequest) -> Error {
+    let asked = query.satellite_host.as_deref().unwrap_or_default();
+    let is_known = site.settings.satellites.iter().any(|satellite| satellite.host() == asked);
+    let there = if is_known { asked } else { "a satellite domain" };
+    Error::new(Code::HostInvalid).saying(format!(
+        "This request was sent to {there} and reached the server as one for {}: the reverse proxy in between must pass \
+         on the Host header.",
+        site.frontend_api
+    ))
 }
 
 /// The same handshake on another domain.

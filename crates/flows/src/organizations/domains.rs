@@ -10,7 +10,9 @@ use latchkey_door::client::view_context;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::limits::DOMAINS_OF_ORGANIZATION;
+use latchkey_kernel::limits::{
+    CHANGES_OF_PERSON, CHANGES_OF_PERSON_DAILY, DOMAINS_OF_ORGANIZATION, ENROLLMENT_MODES_DAILY,
+};
 use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_kernel::{AppState, limits};
 use latchkey_organizations::access::model::{MANAGE_DOMAINS, READ_DOMAINS};
@@ -63,7 +65,8 @@ pub fn routes(api: &mut Api<AppState>) {
     )
     .summary("Say how people of a domain join")
     .returns::<Wrapped<'_>>()
-    .errors(&[403]);
+    .errors(&[403])
+    .limited_by_person(&[CHANGES_OF_PERSON, CHANGES_OF_PERSON_DAILY, ENROLLMENT_MODES_DAILY]);
     affiliation_routes(api);
     ownership_routes(api);
 }

@@ -80,6 +80,8 @@ pub struct Portal {
     pub has_organizations: bool,
     /// Whether people wait for an invitation to sign up.
     pub has_waitlist: bool,
+    /// Whether one person at a time is signed in in a browser.
+    pub is_single_session: bool,
     /// Where people sign in.
     pub sign_in_url: String,
     /// Where people get to after signing in, unless they came for something.

@@ -115,6 +115,7 @@ pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
         home_url: display.home_url.clone().unwrap_or_default(),
         has_organizations: site.settings.organizations.enabled,
         has_waitlist: site.settings.sign_up.mode == SignUpMode::Waitlist,
+        is_single_session: site.settings.session.single_session,
         sign_in_url: pages.sign_in,
         after_sign_in_url,
         after_sign_up_url,

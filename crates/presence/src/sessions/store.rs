@@ -214,6 +214,20 @@ pub async fn surplus_of_user(
     Ok(tx.all(&[newest, LIVE, rest], &params, |row| row.id(0)).await?)
 }
 
+/// How many sessions of a user began after a time, counted up to `most`.
+pub async fn count_begun(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    after: Time,
+    most: i64,
+) -> Result<i64> {
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE instance_id = $1 AND user_id = $2 AND created_at > $3 \
+               LIMIT $4) AS begun";
+    let params = [instance.into(), user.into(), after.into(), most.into()];
+    Ok(tx.all(&[sql], &params, |row| row.int(0)).await?.into_iter().sum())
+}
+
 /// The next sessions of a domain that was left, oldest first, with the clients of those that still count.
 pub async fn begun_until(
     tx: &mut Tx,

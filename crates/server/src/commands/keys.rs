@@ -93,7 +93,8 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
         return Ok(());
     }
     if keys.is_empty() {
-        show::note(&format!("{} has no secret key; `latchkey keys create` makes one", instance.id));
+        let id = &instance.id;
+        show::note(&format!("{id} has no secret key; `latchkey keys create --instance {id}` makes one"));
         return Ok(());
     }
     let row = |key: &SecretKeyState| vec![key.id.to_string(), key.hint.clone(), rfc3339(key.created_at)];
@@ -104,9 +105,16 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
 /// Revokes a key: nobody is let in with it from now on.
 pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let storage = Storage::existing(config).await?;
-    let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
-    let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
     let wanted = line.get_one::<String>("key").map(String::as_str).unwrap_or_default();
+    let instance = match line.get_one::<String>("instance") {
+        Some(id) => instances::select(&storage, Some(id))?,
+        // A key is of one instance only, so it need not be named as well.
+        None => match holder(&storage, wanted).await? {
+            Some(instance) => instance,
+            None => instances::select(&storage, None)?,
+        },
+    };
+    let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
     let key = find(&keys, wanted).ok_or_else(|| unknown(&keys, wanted))?;
     let was_kept = is_kept(config, &storage, instance, key).await;
     let (id, key_id) = (instance.id.clone(), key.id.clone());
@@ -116,9 +124,23 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
     }
     show::result(&format!("The secret key {} ({}) of {} was revoked.", key.id, key.hint, instance.id));
     if keys.len() == 1 {
-        show::note("it was the last one: backends are refused until `latchkey keys create` has made another");
+        show::note(&format!(
+            "it was the last one: backends are refused until `latchkey keys create --instance {}` has made another",
+            instance.id
+        ));
     }
     Ok(())
+}
+
+/// The instance that has a key.
+async fn holder<'a>(storage: &'a Storage, wanted: &str) -> Result<Option<&'a Instance>, Failure> {
+    for instance in &storage.instances {
+        let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
+        if find(&keys, wanted).is_some() {
+            return Ok(Some(instance));
+        }
+    }
+    Ok(None)
 }
 
 /// By its id, or by the key itself, which may be all that is known of one that leaked.

@@ -93,6 +93,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         master,
         bell,
         outbound,
+        checks: super::outbound()?,
         rate_limits: config.rate_limits,
         trusted_proxies: config.trusted_proxies.clone(),
         metrics: MetricsAccess { token: config.metrics_token, is_apart: metrics.is_some() },

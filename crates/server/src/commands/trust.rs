@@ -196,6 +196,7 @@ impl Change<'_> {
         for store in stores {
             let (label, commands) = (store.label(), (self.commands)(store));
             match perform(store, &commands) {
+                Outcome::Done if commands.is_empty() => show::result(&format!("{label}: does not trust it")),
                 Outcome::Done => show::result(&format!("{label}: {}", self.done)),
                 Outcome::NeedsRoot => {
                     show::result(&format!("{label}: needs the administrator; type"));

@@ -78,8 +78,8 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
             "  proxyUrl={import.meta.env.VITE_CLERK_PROXY_URL}",
             "  signInUrl={import.meta.env.VITE_CLERK_SIGN_IN_URL} signUpUrl={import.meta.env.VITE_CLERK_SIGN_UP_URL}",
-            "  __internal_clerkJSUrl={import.meta.env.VITE_CLERK_JS_URL}",
-            "  __internal_clerkUIUrl={import.meta.env.VITE_CLERK_UI_URL}>",
+            "  {...{ __internal_clerkJSUrl: import.meta.env.VITE_CLERK_JS_URL,",
+            "    __internal_clerkUIUrl: import.meta.env.VITE_CLERK_UI_URL }}>",
         ],
         code_https: &[
             "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
@@ -129,8 +129,8 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY,",
             "  proxyUrl: import.meta.env.VITE_CLERK_PROXY_URL,",
             "  signInUrl: import.meta.env.VITE_CLERK_SIGN_IN_URL, signUpUrl: import.meta.env.VITE_CLERK_SIGN_UP_URL,",
-            "  __internal_clerkJSUrl: import.meta.env.VITE_CLERK_JS_URL,",
-            "  __internal_clerkUIUrl: import.meta.env.VITE_CLERK_UI_URL })",
+            "  ...{ __internal_clerkJSUrl: import.meta.env.VITE_CLERK_JS_URL,",
+            "    __internal_clerkUIUrl: import.meta.env.VITE_CLERK_UI_URL } })",
         ],
         code_https: &[
             "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY,",

@@ -124,17 +124,23 @@ fn keys_of_another_instance_and_unknown_ones_are_not_revoked() {
     let live = production["secret_key"].as_str().unwrap();
     let instance = production["instance_id"].as_str().unwrap();
     let own = home.json(&["keys", "list", "--json"]).0[0]["id"].as_str().unwrap().to_owned();
+    let named = home.json(&["keys", "--json"]).0["instance_id"].as_str().unwrap().to_owned();
     let other = if own.ends_with('x') { 'y' } else { 'x' };
     let mistyped = format!("{}{other}", &own[..own.len() - 1]);
-    for (wrong, said) in
-        [(live, "does not have this secret key"), (&*mistyped, &*format!("Did you mean {own}?"))]
-    {
-        let refused = home.run(&["keys", "revoke", wrong]);
+    let hint = format!("Did you mean {own}?");
+    for (wrong, said) in [
+        (&["keys", "revoke", live, "--instance", &named][..], "does not have this secret key"),
+        (&["keys", "revoke", &mistyped], &hint),
+    ] {
+        let refused = home.run(wrong);
         let message = text(&refused.stderr);
         assert!(refused.status.code() == Some(2) && message.contains(said), "{message}");
         assert!(!message.contains(live), "a secret is not repeated");
     }
     assert_eq!(server.status("/v1/jwks", live), 200);
-    assert!(home.run(&["keys", "revoke", live, "--instance", instance]).status.success());
+    // It is the key of one instance, which need not be named.
+    let revoked = home.run(&["keys", "revoke", live]);
+    assert!(revoked.status.success() && text(&revoked.stdout).contains(instance));
+    assert!(text(&revoked.stderr).contains(&format!("latchkey keys create --instance {instance}")));
     assert_eq!(server.status("/v1/jwks", live), 401);
 }

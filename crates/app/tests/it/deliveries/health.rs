@@ -1,5 +1,7 @@
 //! Endpoints that fail for days, and what happens when they are enabled again.
 
+use latchkey_base::time::Clock;
+use latchkey_events::webhooks::store;
 use latchkey_testkit::Reaction;
 
 use super::*;
@@ -147,4 +149,28 @@ async fn a_disabled_endpoint_gets_nothing_until_it_is_enabled() {
     enable(&t, &endpoint, false).await;
     send(&courier(&t)).await;
     assert_eq!(receiver.ids(), [event]);
+}
+
+/// Only so many are looked at in one go, and there may be many whose receivers are gone.
+#[tokio::test]
+async fn endpoints_that_fail_hide_none_that_do_not() {
+    let t = TestServer::start().await;
+    let (broken, good) = (Receiver::start().await, Receiver::start().await);
+    broken.react(Reaction::status(500));
+    for _ in 0..3 {
+        endpoint(&t, &broken).await;
+    }
+    let healthy = endpoint(&t, &good).await;
+    user(&t, "ann").await;
+    send(&courier(&t)).await;
+    // The one that does not fail had its turn last.
+    let later = "UPDATE webhook_endpoints SET leased_until = leased_until + 1 WHERE failing_since IS NULL";
+    let served = t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[later], &[]).await?) })).await;
+    assert_eq!(served.unwrap(), 1);
+    t.clock.advance_ms(SECOND_MS);
+    user(&t, "bob").await;
+    let mut tx = t.db().read().await.unwrap();
+    let looked_at = store::waiting(&mut tx, t.clock.now(), 1, 2).await.unwrap();
+    assert_eq!(looked_at.len(), 2);
+    assert!(looked_at.iter().any(|endpoint| endpoint.id.as_str() == healthy));
 }

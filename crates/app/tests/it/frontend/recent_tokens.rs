@@ -1,14 +1,11 @@
 //! The token that comes along with a client: signed once while it would say the same, never older than ten seconds,
 //! and never one that says something else.
 
-use std::pin::pin;
-
 use axum::body::Body;
 use axum::http::Request;
 use latchkey_base::time::Clock;
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
-use latchkey_kernel::slow::WorkOwner;
 use latchkey_testkit::{Browser, TestServer};
 use serde_json::{Value, json};
 
@@ -136,40 +133,6 @@ async fn the_oldest_session_of_a_client_gives_way_to_one_too_many() {
     let ended = events.iter().filter(|event| event.kind == "session.ended");
     let over: Vec<&str> = ended.map(|event| event.data["id"].as_str().unwrap()).collect();
     assert_eq!(over, sessions[..2], "each has its event, and the other browser lost nothing");
-}
-
-/// What is shown with so many can be a hundred megabytes.
-#[tokio::test]
-async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_them() {
-    let mut settings = Settings::default();
-    settings.session.single_session = false;
-    let t = TestServer::start_with(RateLimits::Off, settings).await;
-    let (mut crowded, mut ordinary) = (t.browser(), t.browser());
-    for number in 0..5 {
-        let email = format!("person{number}@example.com");
-        user(&t, &email).await;
-        sign_in(&mut crowded, &email).await;
-    }
-    sign_in(&mut ordinary, "person0@example.com").await;
-    let lane = &t.app.crowded_clients;
-    let others = WorkOwner::backend(&t.other.id);
-    let places = [lane.place(&others).await.unwrap(), lane.place(&others).await.unwrap()];
-    let mut answered = pin!(crowded.get("/v1/client"));
-    let meanwhile = async {
-        while lane.waiting() == 0 {
-            tokio::task::yield_now().await;
-        }
-        ordinary.get("/v1/client").await.ok();
-    };
-    tokio::select! {
-        _ = &mut answered => panic!("more are answered at once than there are places for"),
-        () = meanwhile => {}
-    }
-    drop(places);
-    let client = answered.await.ok();
-    assert_eq!(client["response"]["sessions"].as_array().unwrap().len(), 5);
-    let free = [lane.place(&others).await, lane.place(&others).await];
-    assert!(free.iter().all(Result::is_ok), "places are given back");
 }
 
 #[test]

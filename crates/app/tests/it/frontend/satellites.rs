@@ -393,6 +393,18 @@ async fn the_primary_domain_puts_no_token_into_urls_of_satellites() {
 }
 
 #[tokio::test]
+async fn a_proxy_that_names_the_primary_host_for_a_satellite_is_told_and_leads_nobody_in_circles() {
+    let t = server().await;
+    let mut pair = Pair::new(&t, SHOP_API);
+    let path = format!("/v1/client/handshake?redirect_url={}", escape(PAGE));
+    let answer = pair.primary.open(&path).await;
+    let rewritten = pair.primary.open(&path_of(&answer)).await;
+    rewritten.is_error(400, "host_invalid");
+    let told = rewritten.json["errors"][0]["long_message"].as_str().unwrap();
+    assert!(told.contains(SHOP_API) && told.contains("pass on the Host header"), "{told}");
+}
+
+#[tokio::test]
 async fn a_satellites_handshake_for_nobody_ends_signed_out() {
     let t = server().await;
     let mut pair = Pair::new(&t, SHOP_API);

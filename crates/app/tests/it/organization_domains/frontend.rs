@@ -1,8 +1,10 @@
 //! What members do with domains, and with the requests of those who want to join.
 
 use latchkey_kernel::limits::{
-    AFFILIATION_GUESSES, AFFILIATION_SENDINGS, AFFILIATION_TRIES_MS, VERIFICATION_MS,
+    AFFILIATION_GUESSES, AFFILIATION_SENDINGS, AFFILIATION_TRIES_MS, ENROLLMENT_MODES_DAILY, RateLimits,
+    VERIFICATION_MS,
 };
+use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
@@ -60,6 +62,26 @@ async fn a_code_to_an_address_of_the_domain_verifies_it() {
     again.is_error(400, "verification_already_verified");
     let kinds: Vec<String> = events(&t).await.into_iter().map(|(kind, _)| kind).collect();
     assert_eq!(kinds, ["created", "updated", "updated"]);
+}
+
+/// Each may invite everybody who has an address of the domain, or take that back.
+#[tokio::test]
+async fn how_people_of_a_domain_join_is_changed_so_often_in_a_day() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    let (acme, admin) = with_admin(&t, "Acme").await;
+    let mut page = browser(&t, &admin).await;
+    let path = format!("/v1/organizations/{acme}/domains");
+    let made = t.post(&path, json!({"name": "corp.test", "verified": true})).await.ok();
+    let path = format!("{path}/{}/update_enrollment_mode", id(&made));
+    let most = ENROLLMENT_MODES_DAILY.limit;
+    for number in 0..most.requests {
+        let mode = if number % 2 == 0 { "automatic_invitation" } else { "manual_invitation" };
+        page.post(&path, json!({"enrollment_mode": mode})).await.ok();
+    }
+    let back = json!({"enrollment_mode": "automatic_invitation"});
+    page.post(&path, back.clone()).await.is_error(429, "too_many_requests");
+    t.clock.advance_ms(most.window_ms);
+    page.post(&path, back).await.ok();
 }
 
 #[tokio::test]
