@@ -18,7 +18,7 @@ use latchkey_door::gate;
 use latchkey_flows::pictures;
 use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::auth::bearer;
-use latchkey_kernel::callers::ShownName;
+use latchkey_kernel::callers::Callers;
 use latchkey_kernel::cx::{FromScripts, Trust, client_network};
 use latchkey_kernel::group::Group;
 use latchkey_kernel::limits::{
@@ -150,10 +150,10 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     };
     // One each, so that browsers cannot keep backends out.
     let (bodies, frontend_bodies) = (body_budget(), body_budget());
-    let backend = edged(backend, edge, bodies.clone(), by_key, state.clone());
+    let backend = edged(backend, edge, bodies.clone(), Callers::of_backend, state.clone());
     let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), answers));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
-    let metrics = edged(watched, alone, bodies, by_key, state.clone());
+    let metrics = edged(watched, alone, bodies, Callers::of_backend, state.clone());
     let pages = groups
         .iter()
         .fold(latchkey_flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
@@ -161,7 +161,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
     let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
     let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers).gated());
-    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, by_host, state.clone()));
+    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, Callers::of_browser, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }
 
@@ -220,7 +220,7 @@ fn edged(
                     // Which tenant it is for is told when that is known.
                     request.extensions_mut().insert(bodies.share(network));
                 }
-                let caller = app.callers.of(caller(&request).as_ref());
+                let caller = caller(&app.callers, request.headers());
                 latchkey_db::for_caller(caller, edge.handle(request, next)).await
             }
         }))
@@ -229,18 +229,8 @@ fn edged(
         .with_state(state)
 }
 
-/// What a request shows of the one on whose behalf it is handled.
-type CallerOf = fn(&Request) -> Option<ShownName>;
-
-/// A backend.
-fn by_key(request: &Request) -> Option<ShownName> {
-    ShownName::of_backend(request.headers())
-}
-
-/// The browsers of an instance.
-fn by_host(request: &Request) -> Option<ShownName> {
-    Some(ShownName::of_browser(request.headers(), request.uri()))
-}
+/// On whose behalf a request is handled.
+type CallerOf = fn(&Callers, &HeaderMap) -> Arc<str>;
 
 /// Scripts in pages only send `GET` and `POST`, name the method they mean in the query, and put a slash
 /// behind some paths.

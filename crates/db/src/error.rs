@@ -1,6 +1,7 @@
 //! What can go wrong with a database, said alike for both engines.
 
 use latchkey_base::{Code, Error};
+use tokio::time::error::Elapsed;
 
 /// Result of a database call.
 pub type Result<T, E = DbError> = std::result::Result<T, E>;
@@ -32,6 +33,11 @@ impl DbError {
 
     pub(crate) fn unavailable(cause: impl Into<Cause>) -> DbError {
         DbError::Unavailable(cause.into())
+    }
+
+    /// Whether nothing failed, but somebody waited for too long.
+    pub(crate) fn is_late(&self) -> bool {
+        matches!(self, DbError::Unavailable(cause) if cause.is::<Elapsed>())
     }
 }
 

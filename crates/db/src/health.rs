@@ -80,7 +80,13 @@ impl Db {
             }
             // Before it, so that what fails during the try is not forgotten.
             health.is_doubted.store(false, Relaxed);
-            let outcome = timeout(PATIENCE, probe(self)).await.unwrap_or_else(|_| Err(late()));
+            // In a task of its own, which is no caller's: it waits behind nobody who asks for much.
+            let db = self.clone();
+            let probing = tokio::spawn(async move { timeout(PATIENCE, probe(&db)).await });
+            let outcome = match probing.await {
+                Ok(in_time) => in_time.unwrap_or_else(|_| Err(late())),
+                Err(error) => Err(error.to_string()),
+            };
             health.remember(outcome.clone());
             outcome
         };

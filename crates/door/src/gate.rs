@@ -14,7 +14,7 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Code, Error, Result};
-use latchkey_kernel::callers::{PROXY_KEY, ShownName};
+use latchkey_kernel::callers::PROXY_KEY;
 use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::{App, AppState, origins};
@@ -132,8 +132,6 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     let mut tx = app.db.read().await?;
     let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client).await?;
     drop(tx);
-    let shown = ShownName::of_browser(request.headers(), request.uri());
-    app.callers.learn(&shown, "frontend ", &site.instance);
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;
     }

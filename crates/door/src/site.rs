@@ -159,7 +159,11 @@ pub async fn find(
     let known = match header(PROXY_KEY) {
         Some(key) => {
             let instance = look(tx, &InstanceBy::Key(&sha256(key.as_bytes())), client, now).await?;
-            Some(instance.ok_or_else(|| Error::new(Code::ProxyRequestInvalidSecretKey))?)
+            let Some(instance) = instance else {
+                app.callers.forget(headers);
+                return Err(Error::new(Code::ProxyRequestInvalidSecretKey));
+            };
+            Some(instance)
         }
         None if proxy_url.is_some() => return Err(Error::new(Code::ProxyRequestMissingSecretKey)),
         None => find_by_host(app, tx, &host, client, now).await?,
@@ -187,6 +191,9 @@ pub async fn find(
     }
     let own_host = satellite.as_ref().map_or(&found.frontend_api, |satellite| &satellite.host);
     let is_named = is_at_local_host || host == *own_host;
+    if is_known {
+        app.callers.learn_browser(headers, &found.holder.id, is_named);
+    }
     let issuer = url_at(own_host, is_encrypted && is_named);
     let is_as_asked = is_at_local_host || (is_encrypted && is_named);
     let base_url = match (proxy_url, &satellite) {

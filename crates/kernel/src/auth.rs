@@ -17,7 +17,6 @@ use latchkey_web::edge::OperationIndex;
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
 
-use crate::callers::ShownName;
 use crate::environment::Environment;
 use crate::instances::store::{self, Holder};
 use crate::settings::Settings;
@@ -47,6 +46,7 @@ impl FromRequestParts<AppState> for SecretKey {
         let mut tx = app.db.read().await?;
         let holder = store::find_by_key(&mut tx, &digest).await?;
         let key = admit(app, &mut tx, parts, holder).await?;
+        app.callers.learn_backend(&parts.headers, &key.instance);
         if let Some(share) = parts.extensions.get::<BodyShare>() {
             let db = app.db.clone();
             share.set_recheck(Box::new(move || Box::pin(still_known(db.clone(), digest))));
@@ -75,12 +75,12 @@ async fn still_known(db: Db, digest: [u8; 32]) -> Result<()> {
 
 /// Lets the holder of a key in: with the instance's settings, and if the rate limits allow it.
 pub async fn admit(app: &App, tx: &mut Tx, parts: &Parts, holder: Option<Holder>) -> Result<SecretKey> {
-    let holder = holder.ok_or_else(|| unknown_key(parts))?;
+    let Some(holder) = holder else {
+        app.callers.forget(&parts.headers);
+        return Err(unknown_key(parts));
+    };
     if let Some(share) = parts.extensions.get::<BodyShare>() {
         share.set_tenant(holder.id.as_str());
-    }
-    if let Some(shown) = ShownName::of_backend(&parts.headers) {
-        app.callers.learn(&shown, "backend ", &holder.id);
     }
     let settings = app.settings_of(tx, &holder).await?;
     if let Some(operation) = app.product.operations.get(operation(parts)) {

@@ -3,11 +3,10 @@
 //! can spell a host or a key in many ways would be many. What belongs to no instance yet is one caller together.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use axum::http::HeaderMap;
 use axum::http::header::HOST;
-use axum::http::uri::Authority;
-use axum::http::{HeaderMap, Uri};
 use latchkey_base::kinds::InstanceId;
 use latchkey_jose::digest::sha256;
 
@@ -17,72 +16,121 @@ use crate::hosts;
 /// Where a proxy on the application's side shows whose proxy it is.
 pub const PROXY_KEY: &str = "clerk-secret-key";
 
-/// As many hosts and keys are kept in mind. When there are more, all are learnt again.
+/// As many hosts and keys are kept in mind.
 const KEPT: usize = 10_000;
 
 /// What a request shows of the instance it is for. Keys are kept as digests only.
-pub struct ShownName([u8; 32]);
-
-impl ShownName {
-    /// Of a backend: its key.
-    pub fn of_backend(headers: &HeaderMap) -> Option<ShownName> {
-        credential(headers).ok().map(|key| ShownName::of("backend", key))
-    }
-
-    /// Of a browser: the key of the application's proxy, or the host without what makes no difference.
-    pub fn of_browser(headers: &HeaderMap, uri: &Uri) -> ShownName {
-        let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-        if let Some(key) = header(PROXY_KEY) {
-            return ShownName::of("proxy", key);
-        }
-        let host = uri.authority().map(Authority::as_str).or_else(|| header(HOST.as_str()));
-        let host = host.unwrap_or_default().to_ascii_lowercase();
-        ShownName::of("host", hosts::names(&host).last().unwrap_or(&""))
-    }
-
-    fn of(kind: &str, text: &str) -> ShownName {
-        ShownName(sha256(format!("{kind} {text}").as_bytes()))
-    }
-}
+type ShownName = [u8; 32];
 
 /// The callers of requests that were let in before.
 pub struct Callers {
-    known: Mutex<HashMap<[u8; 32], Arc<str>>>,
+    known: Mutex<HashMap<ShownName, Arc<str>>>,
     unknown: Arc<str>,
-}
-
-impl Default for Callers {
-    fn default() -> Callers {
-        Callers { known: Mutex::default(), unknown: "unknown".into() }
-    }
+    /// Whether there is anything to share out.
+    is_used: bool,
 }
 
 impl Callers {
-    /// The caller of a request.
-    pub fn of(&self, shown: Option<&ShownName>) -> Arc<str> {
-        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let caller = shown.and_then(|ShownName(digest)| known.get(digest));
-        caller.unwrap_or(&self.unknown).clone()
+    /// Nobody is known yet. Where nothing is shared out, nobody gets known.
+    pub fn new(is_used: bool) -> Callers {
+        Callers { known: Mutex::default(), unknown: "unknown".into(), is_used }
     }
 
-    /// Keeps in mind the instance for which a request was let in.
-    pub fn learn(&self, shown: &ShownName, face: &str, instance: &InstanceId) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_same = |caller: &Arc<str>| caller.strip_prefix(face) == Some(instance.as_str());
-        if known.get(&shown.0).is_some_and(is_same) {
+    /// The caller of a request to the Backend API, by its key.
+    pub fn of_backend(&self, headers: &HeaderMap) -> Arc<str> {
+        self.first_of(|| shown_key(headers).into_iter().collect())
+    }
+
+    /// The caller of a browser: by the key that a proxy of the application shows, or by the host.
+    pub fn of_browser(&self, headers: &HeaderMap) -> Arc<str> {
+        self.first_of(|| match shown_proxy(headers) {
+            Some(proxy) => vec![proxy],
+            None => shown_hosts(headers),
+        })
+    }
+
+    /// Keeps in mind the instance of a key that was looked up.
+    pub fn learn_backend(&self, headers: &HeaderMap, instance: &InstanceId) {
+        if let Some(shown) = shown_key(headers).filter(|_| self.is_used) {
+            self.learn(shown, "backend ", instance);
+        }
+    }
+
+    /// Keeps in mind the instance that has the host of a request, or whose proxy it comes from. `is_named` says that it has
+    /// this very host, with the port; otherwise ports make no difference.
+    pub fn learn_browser(&self, headers: &HeaderMap, instance: &InstanceId, is_named: bool) {
+        if !self.is_used {
             return;
         }
-        if known.len() >= KEPT {
-            known.clear();
+        let hosts = || match is_named {
+            true => shown_hosts(headers).first().copied(),
+            false => shown_hosts(headers).last().copied(),
+        };
+        if let Some(shown) = shown_proxy(headers).or_else(hosts) {
+            self.learn(shown, "frontend ", instance);
         }
-        known.insert(shown.0, format!("{face}{instance}").into());
     }
+
+    /// Forgets a key that is none any more, of a backend or a proxy: who still shows it has nothing of the instance.
+    pub fn forget(&self, headers: &HeaderMap) {
+        if !self.is_used {
+            return;
+        }
+        for shown in [shown_key(headers), shown_proxy(headers)].into_iter().flatten() {
+            self.known().remove(&shown);
+        }
+    }
+
+    fn first_of(&self, shown: impl Fn() -> Vec<ShownName>) -> Arc<str> {
+        let shown = if self.is_used { shown() } else { Vec::new() };
+        let known = self.known();
+        shown.iter().find_map(|shown| known.get(shown)).unwrap_or(&self.unknown).clone()
+    }
+
+    fn learn(&self, shown: ShownName, face: &str, instance: &InstanceId) {
+        let mut known = self.known();
+        let is_same = |caller: &Arc<str>| caller.strip_prefix(face) == Some(instance.as_str());
+        if known.get(&shown).is_some_and(is_same) {
+            return;
+        }
+        if known.len() >= KEPT
+            && let Some(any) = known.keys().next().copied()
+        {
+            known.remove(&any);
+        }
+        known.insert(shown, format!("{face}{instance}").into());
+    }
+
+    fn known(&self) -> MutexGuard<'_, HashMap<ShownName, Arc<str>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn shown_key(headers: &HeaderMap) -> Option<ShownName> {
+    credential(headers).ok().map(|key| shown("backend", key))
+}
+
+fn shown_proxy(headers: &HeaderMap) -> Option<ShownName> {
+    header(headers, PROXY_KEY).map(|key| shown("proxy", key))
+}
+
+/// The host as it is named, and without what often makes no difference.
+fn shown_hosts(headers: &HeaderMap) -> Vec<ShownName> {
+    let host = header(headers, HOST.as_str()).unwrap_or_default().to_ascii_lowercase();
+    hosts::names(&host).into_iter().map(|name| shown("host", name)).collect()
+}
+
+fn shown(kind: &str, text: &str) -> ShownName {
+    sha256(format!("{kind} {text}").as_bytes())
+}
+
+fn header<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    headers.get(name).and_then(|value| value.to_str().ok())
 }
 
 #[cfg(test)]
 mod tests {
     use axum::http::HeaderValue;
-    use axum::http::header::AUTHORIZATION;
     use latchkey_base::Time;
     use latchkey_base::rng::SeededRng;
 
@@ -92,47 +140,75 @@ mod tests {
         HeaderMap::from_iter([(name.parse().unwrap(), HeaderValue::from_str(value).unwrap())])
     }
 
+    fn host(host: &str) -> HeaderMap {
+        headers("host", host)
+    }
+
+    fn key(key: &str) -> HeaderMap {
+        headers("authorization", key)
+    }
+
+    fn instance(number: u64) -> InstanceId {
+        InstanceId::new(Time::from_ms(1), &SeededRng::new(number))
+    }
+
     #[test]
     fn one_instance_is_one_caller_however_its_host_and_key_are_spelled() {
-        let (callers, uri) = (Callers::default(), Uri::from_static("/v1/client"));
-        let beta = InstanceId::new(Time::from_ms(1), &SeededRng::new(1));
-        let browser = |host: &str| ShownName::of_browser(&headers("host", host), &uri);
-        let backend = |key: &str| ShownName::of_backend(&headers(AUTHORIZATION.as_str(), key)).unwrap();
-        callers.learn(&browser("clerk.beta.test"), "frontend ", &beta);
-        callers.learn(&backend("Bearer sk_live_b"), "backend ", &beta);
-        for host in
+        let (callers, beta) = (Callers::new(true), instance(1));
+        callers.learn_browser(&host("clerk.beta.test"), &beta, true);
+        callers.learn_backend(&key("Bearer sk_live_b"), &beta);
+        for spelled in
             ["clerk.beta.test:1", "clerk.beta.test:99999999", "CLERK.beta.test.", "clerk.beta.test.:443"]
         {
-            assert_eq!(*callers.of(Some(&browser(host))), format!("frontend {beta}"), "{host}");
+            assert_eq!(*callers.of_browser(&host(spelled)), format!("frontend {beta}"), "{spelled}");
         }
-        for key in ["Bearer sk_live_b", "bearer    sk_live_b", "BEARER sk_live_b "] {
-            assert_eq!(*callers.of(Some(&backend(key))), format!("backend {beta}"), "{key}");
+        for spelled in ["Bearer sk_live_b", "bearer    sk_live_b", "BEARER sk_live_b "] {
+            assert_eq!(*callers.of_backend(&key(spelled)), format!("backend {beta}"), "{spelled}");
         }
-        let made_up = ["h1.example.com", "h2.example.com", "clerk.beta.test.evil.example"].map(browser);
-        assert!(made_up.iter().all(|shown| *callers.of(Some(shown)) == *callers.of(None)));
-        assert_eq!(callers.of(Some(&backend("Bearer sk_live_c"))), callers.of(None));
+        let unknown = callers.of_backend(&HeaderMap::new());
+        for made_up in ["h1.example.com", "h2.example.com", "clerk.beta.test.evil.example"] {
+            assert_eq!(callers.of_browser(&host(made_up)), unknown);
+        }
+        assert_eq!(callers.of_backend(&key("Bearer sk_live_c")), unknown);
+    }
+
+    #[test]
+    fn instances_whose_hosts_differ_in_the_port_are_told_apart() {
+        let callers = Callers::new(true);
+        for (port, number) in [("3401", 1), ("3402", 2)] {
+            callers.learn_browser(&host(&format!("localhost:{port}")), &instance(number), true);
+        }
+        callers.learn_browser(&host("localhost:9"), &instance(3), false);
+        for (port, number) in [("3401", 1), ("3402", 2), ("9", 3), ("10", 3)] {
+            let caller = callers.of_browser(&host(&format!("localhost:{port}")));
+            assert_eq!(*caller, format!("frontend {}", instance(number)), "{port}");
+        }
     }
 
     #[test]
     fn who_shows_the_key_of_a_proxy_does_not_speak_for_the_host() {
-        let (callers, uri) = (Callers::default(), Uri::from_static("/v1/client"));
-        let alpha = InstanceId::new(Time::from_ms(1), &SeededRng::new(2));
-        let mut proxied = headers("host", "clerk.beta.test");
+        let (callers, alpha) = (Callers::new(true), instance(2));
+        let mut proxied = host("clerk.beta.test");
         proxied.insert(PROXY_KEY, HeaderValue::from_static("sk_live_a"));
-        callers.learn(&ShownName::of_browser(&proxied, &uri), "frontend ", &alpha);
-        assert_eq!(*callers.of(Some(&ShownName::of_browser(&proxied, &uri))), format!("frontend {alpha}"));
-        let host = ShownName::of_browser(&headers("host", "clerk.beta.test"), &uri);
-        assert_eq!(callers.of(Some(&host)), callers.of(None));
+        callers.learn_browser(&proxied, &alpha, true);
+        assert_eq!(*callers.of_browser(&proxied), format!("frontend {alpha}"));
+        assert_eq!(callers.of_browser(&host("clerk.beta.test")), callers.of_backend(&HeaderMap::new()));
     }
 
     #[test]
-    fn what_is_kept_in_mind_is_bounded() {
-        let (callers, uri) = (Callers::default(), Uri::from_static("/"));
-        let instance = InstanceId::new(Time::from_ms(1), &SeededRng::new(3));
+    fn a_revoked_key_spends_nothing_of_its_instance() {
+        let (callers, alpha) = (Callers::new(true), instance(2));
+        callers.learn_backend(&key("Bearer sk_live_a"), &alpha);
+        callers.forget(&key("Bearer sk_live_a"));
+        assert_eq!(callers.of_backend(&key("Bearer sk_live_a")), callers.of_backend(&HeaderMap::new()));
+    }
+
+    #[test]
+    fn what_is_kept_in_mind_is_bounded_and_not_forgotten_together() {
+        let callers = Callers::new(true);
         for number in 0..KEPT + 5 {
-            let shown = ShownName::of_browser(&headers("host", &format!("h{number}.test")), &uri);
-            callers.learn(&shown, "frontend ", &instance);
+            callers.learn_backend(&key(&format!("Bearer sk_{number}")), &instance(3));
         }
-        assert_eq!(callers.known.lock().unwrap().len(), 5);
+        assert_eq!(callers.known().len(), KEPT);
     }
 }

@@ -193,6 +193,7 @@ impl App {
     /// A server of these parts, for this product.
     pub fn new(parts: AppParts, product: Product) -> App {
         App {
+            callers: Callers::new(parts.db.engine() == "PostgreSQL"),
             long_reads: SlowPool::of_places(limits::long_reads(parts.db.long_reads())),
             db: parts.db,
             clock: parts.clock,
@@ -208,7 +209,6 @@ impl App {
             bell: parts.bell,
             outbound: parts.outbound,
             checks: parts.checks,
-            callers: Callers::default(),
             inbox_places: Places::new(INBOX_WAITERS),
             feed_places: Places::new(FEED_WAITERS),
             product,

@@ -23,6 +23,8 @@ const LOOKUPS: usize = 32;
 /// Those among them of names below one registrable domain, which have one name server: it may be silent, and there may be
 /// any number of such names.
 const LOOKUPS_EACH: usize = 4;
+/// Names of one domain that are looked up or wait for it. Those who asked may have gone away meanwhile.
+const WAITING_EACH: usize = 64;
 /// Domains after which those without lookups are forgotten.
 const DOMAINS: usize = 256;
 
@@ -62,7 +64,12 @@ struct LookupPlaces {
 impl LookupPlaces {
     /// A place for a name. Whoever waits for one of their domain's keeps none of the others'.
     async fn take(&self, host: &str) -> io::Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
-        let own = self.of_domain(host).acquire_owned().await.map_err(io::Error::other)?;
+        let own = self.of_domain(host);
+        // One is the table's, one is ours.
+        if Arc::strong_count(&own) - 2 >= WAITING_EACH {
+            return Err(io::Error::other("too many names of this domain are being looked up"));
+        }
+        let own = own.acquire_owned().await.map_err(io::Error::other)?;
         let place = self.all.clone().acquire_owned().await.map_err(io::Error::other)?;
         Ok((own, place))
     }
@@ -163,10 +170,14 @@ mod tests {
         for number in 0..LOOKUPS_EACH {
             held.push(places.take(&name(number)).await.unwrap());
         }
-        let mut waiting: Vec<_> =
-            (0..200).map(|number| take_and_return(places.clone(), name(number + 100))).collect();
-        tokio::task::yield_now().await;
+        let mut waiting: Vec<_> = (LOOKUPS_EACH..WAITING_EACH)
+            .map(|number| take_and_return(places.clone(), name(number + 100)))
+            .collect();
+        while Arc::strong_count(&places.of_domain("slow.example")) - 2 < WAITING_EACH {
+            tokio::task::yield_now().await;
+        }
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));
+        assert!(places.take(&name(500)).await.is_err(), "no more of them wait");
         for number in 0..LOOKUPS - LOOKUPS_EACH {
             held.push(places.take(&format!("hooks{number}.test")).await.unwrap());
         }

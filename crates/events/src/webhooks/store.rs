@@ -85,9 +85,10 @@ impl Lease {
     }
 }
 
-/// Endpoints of all instances with something to send and no worker: one of each instance that fails and one that does
-/// not, soonest lease first, then a second one of each. So many that find no room hide none that would. An event that
-/// waits behind another one about the same subject, tried less than `holding` times, is not something to send.
+/// Endpoints of all instances with something to send and no worker: one of each instance that does not fail, then one of
+/// each that does, soonest lease first, then a second one of each. So those that find no room, which are failing ones or
+/// many of one instance, hide none that would. An event that waits behind another one about the same subject, tried less
+/// than `holding` times, is not something to send.
 pub async fn waiting(tx: &mut Tx, now: Time, holding: i64, limit: i64) -> Result<Vec<Endpoint>> {
     let params = [now.into(), holding.into(), limit.into(), now.plus_ms(LONGEST_LEASE_MS).into()];
     Ok(tx.all(&[WEBHOOK_ENDPOINTS.select(), WAITING], &params, read).await?)
@@ -102,8 +103,8 @@ const WAITING: &str = " e WHERE NOT disabled AND (leased_until <= $1 OR leased_u
      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b WHERE b.instance_id = d.instance_id \
      AND b.endpoint_id = d.endpoint_id AND b.next_at IS NOT NULL AND b.subject_id = d.subject_id \
      AND b.seq < d.seq AND b.attempts < $2))) \
-     ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), leased_until \
-     LIMIT $3";
+     ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), \
+     failing_since IS NOT NULL, leased_until LIMIT $3";
 
 /// Leases an endpoint for some time. Says whether that worked: another worker may have been faster.
 pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &Lease, now: Time, until: Time) -> Result<bool> {

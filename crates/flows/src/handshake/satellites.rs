@@ -88,7 +88,7 @@ fn not_passed_on(site: &Site, query: &HandshakeRequest) -> Error {
     let there = if is_known { asked } else { "a satellite domain" };
     Error::new(Code::HostInvalid).saying(format!(
         "This request was sent to {there} and reached the server as one for {}: the reverse proxy in between must pass \
-         on the Host header.",
+         on the Host header, or name the satellite in Clerk-Proxy-Url if it is a proxy of the application.",
         site.frontend_api
     ))
 }

@@ -40,6 +40,7 @@ impl FromRequestParts<AppState> for FoundUser {
         let mut tx = app.db.read().await?;
         let (holder, user) = store::find_by_key(&mut tx, &digest, id).await?.unzip();
         let key = admit(app, &mut tx, parts, holder).await?;
+        app.callers.learn_backend(&parts.headers, &key.instance);
         let Path(id) = path?;
         let user = user.flatten().ok_or_else(|| Error::not_found("user", &id))?;
         Ok(FoundUser { key, user })

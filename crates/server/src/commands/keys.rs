@@ -109,13 +109,10 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
     let instance = match line.get_one::<String>("instance") {
         Some(id) => instances::select(&storage, Some(id))?,
         // A key is of one instance only, so it need not be named as well.
-        None => match holder(&storage, wanted).await? {
-            Some(instance) => instance,
-            None => instances::select(&storage, None)?,
-        },
+        None => holder(&storage, wanted).await?,
     };
     let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
-    let key = find(&keys, wanted).ok_or_else(|| unknown(&keys, wanted))?;
+    let key = find(&keys, wanted).ok_or_else(|| unknown(&keys, wanted, "The instance does not have"))?;
     let was_kept = is_kept(config, &storage, instance, key).await;
     let (id, key_id) = (instance.id.clone(), key.id.clone());
     storage.db.write(move |tx| Box::pin(async move { store::delete_key(tx, &id, &key_id).await })).await?;
@@ -133,14 +130,16 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
 }
 
 /// The instance that has a key.
-async fn holder<'a>(storage: &'a Storage, wanted: &str) -> Result<Option<&'a Instance>, Failure> {
+async fn holder<'a>(storage: &'a Storage, wanted: &str) -> Result<&'a Instance, Failure> {
+    let mut all = Vec::new();
     for instance in &storage.instances {
         let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
         if find(&keys, wanted).is_some() {
-            return Ok(Some(instance));
+            return Ok(instance);
         }
+        all.extend(keys);
     }
-    Ok(None)
+    Err(unknown(&all, wanted, "No instance has"))
 }
 
 /// By its id, or by the key itself, which may be all that is known of one that leaked.
@@ -149,15 +148,15 @@ fn find<'a>(keys: &'a [SecretKeyState], wanted: &str) -> Option<&'a SecretKeySta
     keys.iter().find(|key| key.id.as_str() == wanted || key.digest == digest)
 }
 
-fn unknown(keys: &[SecretKeyState], wanted: &str) -> Failure {
+fn unknown(keys: &[SecretKeyState], wanted: &str, who_has: &str) -> Failure {
     // A secret is not repeated in messages, which end up in logs.
     let named =
         if wanted.starts_with("sk_") { "this secret key".to_owned() } else { format!("a key {wanted:?}") };
     let hint = match nearest(wanted, keys.iter().map(|key| key.id.as_str())) {
         Some(id) => format!("Did you mean {id}?"),
-        None => "`latchkey keys list` shows all there are; --instance names another instance.".to_owned(),
+        None => "`latchkey keys list` shows those of an instance, which --instance names.".to_owned(),
     };
-    Failure::usage(format!("The instance does not have {named}."), hint)
+    Failure::usage(format!("{who_has} {named}."), hint)
 }
 
 /// Whether a key is the one that every start shows.
