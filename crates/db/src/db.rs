@@ -108,13 +108,7 @@ impl Db {
 
     /// A connection for short, indexed reads. On SQLite they run on the calling thread.
     pub async fn read(&self) -> Result<Tx, DbError> {
-        let reader = self.reader(None).await;
-        reader.inspect_err(|error| {
-            // Waiting for one's turn says nothing about the database.
-            if !error.is_late() {
-                self.health.note_failure(error);
-            }
-        })
+        self.reader(None).await.inspect_err(|error| self.health.note_failure(error))
     }
 
     /// A connection for reads that may take long: searches, large lists. They never hold up others.

@@ -45,9 +45,10 @@ impl WriteHealth {
         }
     }
 
-    /// Sees a failure of the database. Where it cannot even be read, no request gets as far as a write.
+    /// Sees a failure of the database. Where it cannot even be read, no request gets as far as a write. Waiting for one's
+    /// turn in vain says nothing about it.
     pub(crate) fn note_failure(&self, failure: &DbError) {
-        if matches!(failure, DbError::Unavailable(_) | DbError::Failed(_)) {
+        if matches!(failure, DbError::Unavailable(_) | DbError::Failed(_)) && !failure.is_late() {
             self.is_doubted.store(true, Relaxed);
         }
     }

@@ -51,7 +51,10 @@ impl Callers {
 
     /// Keeps in mind the instance of a key that was looked up.
     pub fn learn_backend(&self, headers: &HeaderMap, instance: &InstanceId) {
-        if let Some(shown) = shown_key(headers).filter(|_| self.is_used) {
+        if !self.is_used {
+            return;
+        }
+        if let Some(shown) = shown_key(headers) {
             self.learn(shown, "backend ", instance);
         }
     }

@@ -65,8 +65,8 @@ impl LookupPlaces {
     /// A place for a name. Whoever waits for one of their domain's keeps none of the others'.
     async fn take(&self, host: &str) -> io::Result<(OwnedSemaphorePermit, OwnedSemaphorePermit)> {
         let own = self.of_domain(host);
-        // One is the table's, one is ours.
-        if Arc::strong_count(&own) - 2 >= WAITING_EACH {
+        // Ours is among them, and that of the table is none.
+        if Arc::strong_count(&own) > WAITING_EACH + 1 {
             return Err(io::Error::other("too many names of this domain are being looked up"));
         }
         let own = own.acquire_owned().await.map_err(io::Error::other)?;
@@ -173,7 +173,7 @@ mod tests {
         let mut waiting: Vec<_> = (LOOKUPS_EACH..WAITING_EACH)
             .map(|number| take_and_return(places.clone(), name(number + 100)))
             .collect();
-        while Arc::strong_count(&places.of_domain("slow.example")) - 2 < WAITING_EACH {
+        while Arc::strong_count(&places.of_domain("slow.example")) < WAITING_EACH + 2 {
             tokio::task::yield_now().await;
         }
         assert!(waiting.iter().all(|waiting| !waiting.is_finished()));

@@ -6,6 +6,8 @@ use latchkey_base::{Code, Error, Problem, Result};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::shape::PARAMS_NAMED;
+
 /// How many levels of objects and lists the JSON of one parameter may have. Whatever is accepted must be readable
 /// wherever it is shown later. Of the readers that official clients use, that of C# reads 64 levels, that of Ruby 100,
 /// `serde_json` 127. Answers and events have at most 8 levels of their own around a parameter, which leaves some for
@@ -65,11 +67,8 @@ pub(crate) fn check_body(body: &[u8]) -> Result<()> {
         }
     };
     let deep = objects.iter().flatten().filter(|(_, value)| is_too_deep(value.get()));
-    Error::collect(deep.map(|(name, _)| too_deep(name)).take(PROBLEMS).collect())
+    Error::collect(deep.map(|(name, _)| too_deep(name)).take(PARAMS_NAMED).collect())
 }
-
-/// As many parameters are named at most.
-const PROBLEMS: usize = 50;
 
 /// What names begin with that `serde_json` gives a meaning of its own, wherever it reads JSON.
 const PRIVATE: &str = "$serde_json::private::";

@@ -12,8 +12,8 @@ use schemars::{JsonSchema, SchemaGenerator, generate::SchemaSettings};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-/// Most unknown parameters that an answer names: a body may have many thousands of them.
-const UNKNOWN_NAMED: usize = 50;
+/// Most parameters of one kind of mistake that an answer names: a body may have many thousands of them.
+pub(crate) const PARAMS_NAMED: usize = 50;
 
 /// The shapes of all input types seen so far.
 #[derive(Default)]
@@ -114,7 +114,7 @@ impl Shape {
 
     fn problems(&self, object: &Map<String, Value>) -> Vec<Problem> {
         let unknown = object.iter().filter(|(name, _)| self.closed && self.field(name).is_none());
-        let unknown = unknown.take(UNKNOWN_NAMED).map(|(name, _)| {
+        let unknown = unknown.take(PARAMS_NAMED).map(|(name, _)| {
             Problem::of(Code::FormParamUnknown, name)
                 .saying(format!("`{name}` is not a parameter of this operation."))
         });
@@ -383,7 +383,7 @@ mod tests {
     fn of_many_unknown_parameters_some_are_named() {
         let many: Map<String, Value> = (0..20_000).map(|number| (format!("k{number}"), json!(1))).collect();
         let found = codes(Value::Object(many));
-        assert_eq!(found.iter().filter(|(code, _)| *code == Code::FormParamUnknown).count(), UNKNOWN_NAMED);
+        assert_eq!(found.iter().filter(|(code, _)| *code == Code::FormParamUnknown).count(), PARAMS_NAMED);
         assert!(found.contains(&(Code::FormParamMissing, "name".to_owned())));
     }
 

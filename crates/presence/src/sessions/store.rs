@@ -225,7 +225,7 @@ pub async fn count_begun(
     let sql = "SELECT count(*) FROM (SELECT 1 FROM sessions WHERE instance_id = $1 AND user_id = $2 AND created_at > $3 \
                LIMIT $4) AS begun";
     let params = [instance.into(), user.into(), after.into(), most.into()];
-    Ok(tx.all(&[sql], &params, |row| row.int(0)).await?.into_iter().sum())
+    Ok(tx.maybe(&[sql], &params, |row| row.int(0)).await?.unwrap_or_default())
 }
 
 /// The next sessions of a domain that was left, oldest first, with the clients of those that still count.
