@@ -100,13 +100,21 @@ pub fn search_term(text: &str) -> String {
     }
 }
 
-/// The mailbox an e-mail address leads to, for counting what arrives there: `a+1@x.example` and `A+2@x.example` are one.
-/// Not for telling who somebody is: some servers have no sub-addresses.
+/// What marks an address of e-mail as one of many of the same person, as published.
+pub const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
+/// Domains of one provider, at which dots in the local part make no difference.
+pub const DOTS_IGNORED: [&str; 2] = ["gmail.com", "googlemail.com"];
+
+/// The mailbox an e-mail address leads to, for counting what arrives there: `a+1@x.example` and `A+2@x.example` are one, and
+/// so are `a.b@gmail.com` and `ab@googlemail.com`. Not for telling who somebody is: some servers have no sub-addresses.
 pub fn mailbox(address: &str) -> String {
     let Some((local, domain)) = address.rsplit_once('@') else { return fold(address) };
-    let owner = local.split_once('+').map_or(local, |(owner, _)| owner);
-    let owner = if owner.is_empty() { local } else { owner };
-    fold(&format!("{owner}@{domain}"))
+    let owner = local.split(SUBADDRESS_MARKS).next().filter(|owner| !owner.is_empty()).unwrap_or(local);
+    let domain = fold(domain);
+    match DOTS_IGNORED.contains(&&*domain) {
+        true => format!("{}@{}", fold(&owner.replace('.', "")), DOTS_IGNORED[0]),
+        false => format!("{}@{domain}", fold(owner)),
+    }
 }
 
 /// A phone number in E.164 form, or `None`.
@@ -227,6 +235,12 @@ mod tests {
         for address in ["ada@x.example", "ada+1@x.example", "Ada+2+3@X.example", "ada+@x.example"] {
             assert_eq!(mailbox(address), "ada@x.example");
         }
+        for address in
+            ["ada.b@gmail.com", "A.d.a.B@GoogleMail.com", "adab+1@googlemail.com", "a.dab=x@gmail.com"]
+        {
+            assert_eq!(mailbox(address), "adab@gmail.com");
+        }
+        assert_ne!(mailbox("ad.a@x.example"), mailbox("ada@x.example"));
         assert_eq!(mailbox("+ada@x.example"), "+ada@x.example");
         assert_ne!(mailbox("ada+1@x.example"), mailbox("ada+1@y.example"));
     }

@@ -178,6 +178,17 @@ impl Tx {
         Ok(self.query([&parts.concat(), suffix].concat(), params, read).await?.into_iter().next())
     }
 
+    /// Waits until no other transaction has this name, and has it until we commit: for what is counted before a row is
+    /// added, where there is no row to lock. Those who take several may wait for each other, which the engine ends.
+    pub async fn be_alone(&mut self, name: &str) -> Result<()> {
+        if self.is_sqlite() {
+            // It has one writer.
+            return Ok(());
+        }
+        let sql = "SELECT 1 FROM pg_advisory_xact_lock(hashtextextended($1, 0))";
+        self.maybe(&[sql], &[name.into()], |_| Ok(())).await.map(drop)
+    }
+
     /// Rows to work on that nobody else is working on; the rest are skipped, not waited for.
     pub async fn claim<T: Send + 'static>(
         &mut self,

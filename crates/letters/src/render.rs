@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::markup::{self, Context, MarkupFault, VariablePosition};
 use super::syntax::{self, Parsed, Piece};
+use super::variables;
 use crate::limits::{TEMPLATE_FUEL, TEMPLATE_OUTPUT_BYTES};
 
 /// What a template makes.
@@ -41,21 +42,25 @@ pub fn prepare(source: &str, form: OutputKind) -> Result<PreparedTemplate<'_>, M
         OutputKind::Html => markup::positions(&parsed.pieces)?,
         OutputKind::Line | OutputKind::Text => Vec::new(),
     };
-    let source = translated(&parsed.pieces, &positions);
+    let source = translated(&parsed.pieces, &positions, form);
     Ok(PreparedTemplate { parsed, positions, source, form })
 }
 
 /// The template in the engine's words.
-fn translated(pieces: &[Piece<'_>], positions: &[VariablePosition]) -> String {
+fn translated(pieces: &[Piece<'_>], positions: &[VariablePosition], form: OutputKind) -> String {
     let mut contexts = positions.iter().map(|position| position.context);
     let mut source = String::new();
     for piece in pieces {
         match piece {
             // The engine would take this for a comment.
             Piece::Text(text) => source.push_str(&text.replace("{#", "{{ \"{#\" }}")),
-            Piece::Value { expression, .. } => match contexts.next() {
+            Piece::Value { expression, path } => match contexts.next() {
                 Some(Context::Url) => source.push_str(&format!("{{{{ {expression}|web_address }}}}")),
                 Some(Context::UrlPart) => source.push_str(&format!("{{{{ {expression}|url_part }}}}")),
+                // Nothing makes links of what stands in a line: that is a subject.
+                Some(Context::Text) | None if form != OutputKind::Line && variables::is_name(path) => {
+                    source.push_str(&format!("{{{{ {expression}|unlinked }}}}"));
+                }
                 Some(Context::Text) | None => source.push_str(&format!("{{{{ {expression} }}}}")),
             },
             Piece::If(condition) => source.push_str(&format!("{{% if {condition} %}}")),
@@ -112,6 +117,7 @@ fn environment<'source>(form: OutputKind) -> Environment<'source> {
     environment.add_filter("lower", |value: minijinja::Value| shown(&value).to_lowercase());
     environment.add_filter("upper", |value: minijinja::Value| shown(&value).to_uppercase());
     environment.add_filter("url_part", |value: minijinja::Value| url_part(&shown(&value)));
+    environment.add_filter("unlinked", |value: minijinja::Value| unlinked(&shown(&value)));
     environment.add_filter("web_address", |value: minijinja::Value| web_address(shown(&value)));
     environment
 }
@@ -176,6 +182,29 @@ fn web_address(text: String) -> String {
         true => text,
         false => "#".to_owned(),
     }
+}
+
+/// A name in which mail programs find no address of the web. They make links of words such as `evil.example/login`, also
+/// where a name such as `Node.js/React` is meant. A word joiner behind the dot, which nobody sees, keeps them from it.
+/// Whoever has no name goes by their address of e-mail, which people copy: that stays as it is.
+fn unlinked(name: &str) -> String {
+    let is_address = name.matches('@').count() == 1 && !name.contains([' ', '/', ':']);
+    if is_address {
+        return name.to_owned();
+    }
+    let mut text = String::with_capacity(name.len());
+    let mut before = None;
+    let mut rest = name.chars().peekable();
+    while let Some(letter) = rest.next() {
+        text.push(letter);
+        let is_inside = before.is_some_and(char::is_alphanumeric)
+            && rest.peek().is_some_and(|next| next.is_alphanumeric());
+        if is_inside && matches!(letter, '.' | '\u{3002}' | '\u{ff0e}' | '\u{ff61}') {
+            text.push('\u{2060}');
+        }
+        before = Some(letter);
+    }
+    text
 }
 
 /// A text that is one part of an address (RFC 3986, 2.3). An `@` means something only before the path; in
@@ -252,6 +281,25 @@ mod tests {
         let data = json!({"a": "ada@example.com?bcc=x", "b": "https://", "c": "evil.example"});
         let expected = "<a href=\"mailto:ada@example.com%3Fbcc%3Dx\"></a><a href=\"#/evil.example\"></a>";
         assert_eq!(filled(page, OutputKind::Html, &data).unwrap(), expected);
+    }
+
+    #[test]
+    fn no_name_becomes_a_link() {
+        let data = json!({
+            "org": {"name": "Pay at evil.example/login or 10.0.0.1"},
+            "user": {"first_name": "Node.js", "unsafe_metadata": {"team": "a.example"}},
+            "inviter_name": "St. John", "app": {"name": "Booking.com"},
+        });
+        let page = "{{org.name}} {{user.first_name|upper}} {{user.unsafe_metadata.team}} {{inviter_name}} {{app.name}}";
+        let joined = "Pay at evil.\u{2060}example/login or 10.\u{2060}0.\u{2060}0.\u{2060}1 NODE.\u{2060}JS \
+                      a.\u{2060}example St. John Booking.com";
+        assert_eq!(filled(page, OutputKind::Text, &data).unwrap(), joined);
+        assert_eq!(filled(page, OutputKind::Html, &data).unwrap(), joined.replace('/', "&#x2f;"));
+        assert_eq!(filled(page, OutputKind::Line, &data).unwrap(), joined.replace('\u{2060}', ""));
+        let address = json!({"inviter_name": "ada@example.com"});
+        assert_eq!(filled("{{inviter_name}}", OutputKind::Text, &address).unwrap(), "ada@example.com");
+        let link = "<a href=\"https://acme.example/?team={{org.name}}\"></a>";
+        assert!(!filled(link, OutputKind::Html, &data).unwrap().contains("%E2%81%A0"));
     }
 
     #[test]

@@ -18,6 +18,26 @@ const COMMON: &[&str] = &[
     "user.unsafe_metadata",
 ];
 
+/// Those that people write themselves, and others read.
+const NAMES: &[&str] = &[
+    "greeting_name",
+    "inviter.name",
+    "inviter_name",
+    "org.name",
+    "passkey_name",
+    "user.first_name",
+    "user.last_name",
+    "user.unsafe_metadata",
+    "user.username",
+];
+
+/// Whether people write the value of a variable themselves.
+pub fn is_name(path: &str) -> bool {
+    NAMES
+        .iter()
+        .any(|name| path.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')))
+}
+
 /// Every variable of a template.
 pub fn available(system: &System) -> Vec<&'static str> {
     COMMON.iter().chain(system.variables).copied().collect()

@@ -27,5 +27,5 @@ pub use presence::{APP_ORIGIN, SignedIn};
 pub use provider::{CLIENT_ID, CLIENT_SECRET, FakeProvider, fields};
 pub use receiver::{Arrival, Reaction, Receiver};
 pub use schema::{Table, tables};
-pub use server::{Answer, LOCAL_HOST, Tenant, TestServer, with_organizations};
+pub use server::{Answer, HASH_THREADS, LOCAL_HOST, Tenant, TestServer, with_organizations};
 pub use wallet::TestWallet;

@@ -38,6 +38,8 @@ const API_URL: &str = "http://127.0.0.1:3400";
 const FRONTEND_URL: &str = "http://localhost:3401";
 /// The other host of the development instance.
 pub const LOCAL_HOST: &str = "latchkey.localhost:3401";
+/// On how many threads it hashes.
+pub const HASH_THREADS: usize = 2;
 
 /// A server in the process, with a development and a production instance.
 pub struct TestServer {
@@ -163,7 +165,7 @@ impl TestServer {
                 frontend_api: tenant.frontend_api.clone(),
                 local_host: Some(LOCAL_HOST.to_owned()),
                 scripts_dir: None,
-                slow_slots: 2,
+                slow_slots: HASH_THREADS,
                 bell: Bell::default(),
                 outbound: client(Options::default()),
                 checks: client(Options::default()),

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRef, FromRequest, Request};
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Problem, Result};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
+use serde_json::map::Entry;
 use serde_json::{Map, Value};
 
 use crate::answer::read_value;
@@ -74,20 +75,27 @@ fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
             }
             continue;
         }
-        if field.kind == JsonType::Object && is_too_deep(&text) {
-            problems.push(too_deep(&name));
-            continue;
-        }
-        match typed(field, text) {
-            Some(value) => match private_name(&name, &value) {
-                Some(problem) => problems.push(problem),
-                None => _ = fields.entry(name).or_insert(value),
-            },
-            None => problems.push(field.wrong_type()),
-        }
+        // Of a single field given several times, the first counts; so each has one mistake at most.
+        let Entry::Vacant(place) = fields.entry(name.clone()) else { continue };
+        let value = typed_value(field, &name, text);
+        place.insert(value.unwrap_or_else(|problem| {
+            problems.push(problem);
+            Value::Null
+        }));
     }
     Error::collect(problems)?;
     Ok(fields)
+}
+
+fn typed_value(field: &Field, name: &str, text: String) -> Result<Value, Problem> {
+    if field.kind == JsonType::Object && is_too_deep(&text) {
+        return Err(too_deep(name));
+    }
+    let value = typed(field, text).ok_or_else(|| field.wrong_type())?;
+    match private_name(name, &value) {
+        Some(problem) => Err(problem),
+        None => Ok(value),
+    }
 }
 
 /// A text as the type its field has. Forms write null as nothing at all.
@@ -137,5 +145,12 @@ mod tests {
         assert_eq!(read("accepted=maybe"), Err(Code::FormParamTypeInvalid));
         assert_eq!(read("metadata=%7B"), Err(Code::FormParamTypeInvalid));
         assert_eq!(read("name=%FF"), Err(Code::MalformedRequestParameters));
+    }
+
+    #[test]
+    fn a_field_that_is_wrong_many_times_is_named_once() {
+        let shape = Shapes::default().of::<Example>();
+        let text = "accepted=x&metadata=x&".repeat(1000);
+        assert_eq!(from_form(&shape, text.as_bytes()).unwrap_err().problems().len(), 2);
     }
 }

@@ -19,7 +19,7 @@ use crate::answer::read_value;
 use crate::bodies::BodyShare;
 use crate::depth::{check_body, private_name};
 use crate::reply::Failure;
-use crate::shape::Shapes;
+use crate::shape::{PARAMS_NAMED, Shapes};
 
 /// No JSON body of this API comes near this size: three metadata of 8 KB, each escaped, and change.
 pub(crate) const JSON_MAX: usize = 256 * 1024;
@@ -127,7 +127,8 @@ fn parsed(body: &[u8]) -> Result<Value> {
 
 /// Refuses fields whose names are not for callers.
 fn checked_names(fields: Map<String, Value>) -> Result<Map<String, Value>> {
-    Error::collect(fields.iter().filter_map(|(name, value)| private_name(name, value)).collect())?;
+    let private = fields.iter().filter_map(|(name, value)| private_name(name, value));
+    Error::collect(private.take(PARAMS_NAMED).collect())?;
     Ok(fields)
 }
 

@@ -42,10 +42,13 @@ fn read<T: DeserializeOwned + JsonSchema + 'static>(shapes: &Shapes, query: &str
             },
             // Of a single parameter given several times, the first counts.
             _ if fields.contains_key(&key) => continue,
-            _ => match scalar(field.kind, text) {
-                Some(value) => _ = fields.insert(key, value),
-                None => problems.push(field.wrong_type()),
-            },
+            _ => {
+                let value = scalar(field.kind, text);
+                if value.is_none() {
+                    problems.push(field.wrong_type());
+                }
+                fields.insert(key, value.unwrap_or_default());
+            }
         }
     }
     Error::collect(problems)?;

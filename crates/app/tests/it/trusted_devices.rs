@@ -102,6 +102,33 @@ async fn sign_in(browser: &mut Browser<'_>, device: &str, phone: &Phone) -> Answ
     step(browser, &id, "attempt_first_factor", proof(device, &challenge, &signature)).await
 }
 
+/// The same whether somebody has the address that was typed or nobody.
+#[tokio::test]
+async fn where_nobody_learns_who_has_an_account_ones_own_device_does_not_tell() {
+    let mut settings = settings();
+    settings.attack_protection.enumeration_protection = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let (mut me, phone) = (me(&t).await, Phone::new());
+    let device = me.enroll(&phone).await;
+    somebody(&t, "other@example.com").await;
+    let mut seen = Vec::new();
+    for address in ["other@example.com", "nobody@example.com"] {
+        let mut browser = t.browser();
+        let id = identified(&mut browser, address).await;
+        let asked = json!({"strategy": "trusted_device", "trusted_device_id": device});
+        let prepared = shown(step(&mut browser, &id, "prepare_first_factor", asked).await);
+        let challenge = &prepared["first_factor_verification"]["trusted_device_challenge"];
+        let signature = phone.sign(challenge["client_data"].as_str().unwrap());
+        let refused =
+            step(&mut browser, &id, "attempt_first_factor", proof(&device, challenge, &signature)).await;
+        assert_eq!((refused.status, refused.code()), (400, "strategy_for_user_invalid"), "{address}");
+        let after = shown(browser.get(&format!("/v1/client/sign_ins/{id}")).await);
+        let proof = &after["first_factor_verification"];
+        seen.push((after["status"].clone(), proof["status"].clone(), proof["attempts"].clone()));
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
 #[tokio::test]
 async fn a_device_is_enrolled_listed_used_and_revoked() {
     let t = server().await;

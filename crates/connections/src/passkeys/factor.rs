@@ -6,7 +6,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use latchkey_base::{Code, Error, Id, Result, rng};
 use latchkey_db::Tx;
-use latchkey_flows::strategies::{FirstFactor, ProofRequest, ProofVerdict, ShownProof};
+use latchkey_flows::strategies::{FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, ShownProof};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::DEVICE_CHALLENGE_MS;
 use latchkey_kernel::settings::Settings;
@@ -165,7 +165,11 @@ async fn proven(
         Some(handle) => handle == passkey.user.as_str().as_bytes(),
         None => !asked.is_for_anybody(),
     };
-    let is_asked = shown.user.is_none_or(|user| user.id == passkey.user);
+    // Where answers must not tell who has an account, the sign-in machine refuses the passkey of somebody else: it does so
+    // in the same way where nobody has the name that was typed.
+    let is_guarded = site.settings.attack_protection.enumeration_protection;
+    let is_judged_later = is_guarded && shown.purpose == ProofPurpose::SignIn;
+    let is_asked = is_judged_later || shown.user.is_none_or(|user| user.id == passkey.user);
     if !is_owner || !is_asked || passkey.rp_id != asked.rp_id {
         return Err(failed());
     }

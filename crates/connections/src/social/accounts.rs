@@ -135,6 +135,7 @@ async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<Exte
         additional_scopes: &input.additional_scope,
         login_hint: input.oidc_login_hint.as_deref(),
         prompt: input.oidc_prompt.as_deref(),
+        session: Some(&person.session.id),
     };
     let challenge = begin(cx, visitor, &connection, order).await?;
     let wanted = rules::wanted(&provider, challenge, cx.now, &*cx.app.rng);
@@ -201,6 +202,7 @@ async fn reauthorize(
         additional_scopes: &scopes,
         login_hint: input.oidc_login_hint.as_deref().or(held.account.email_address.as_deref()),
         prompt: input.oidc_prompt.as_deref(),
+        session: Some(&person.session.id),
     };
     let challenge = begin(cx, visitor, &connection, order).await?;
     let target = UserTarget::User(person.user.id.clone());

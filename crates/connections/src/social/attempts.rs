@@ -3,6 +3,7 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::BoxFuture;
+use latchkey_base::kinds::SessionId;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
 use latchkey_door::redirects;
@@ -41,6 +42,9 @@ pub(super) struct KeptAttempt {
     pub(super) complete_url: String,
     /// Whether a native app began: it opens a browser that does not have its client.
     pub(super) is_native: bool,
+    /// The session in which somebody began to connect an account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<SessionId>,
 }
 
 /// What is asked of a provider.
@@ -52,6 +56,8 @@ pub(super) struct ProofOrder<'a> {
     pub(super) additional_scopes: &'a [String],
     pub(super) login_hint: Option<&'a str>,
     pub(super) prompt: Option<&'a str>,
+    /// The session of whoever connects an account.
+    pub(super) session: Option<&'a SessionId>,
 }
 
 /// Begins a proof: the page of the provider, and what is kept.
@@ -82,7 +88,8 @@ pub(super) async fn begin(
     let (url, pending) = protocol::authorize(cx, connection, request).await?;
     // An app is told by an address of its own. Pages of the web have cookies by which they are known.
     let is_native = visitor.is_native && [&redirect_url, &complete_url].iter().all(|url| !is_of_web(url));
-    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native };
+    let session = order.session.cloned();
+    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native, session };
     let details = json!({ "external_verification_redirect_url": url });
     Ok(Challenge {
         secret: Some(digest(&state)),
@@ -169,6 +176,7 @@ impl FirstFactor for ProviderAccounts {
                 additional_scopes: &[],
                 login_hint: text(fields, "oidc_login_hint").or(asked.identifier),
                 prompt: text(fields, "oidc_prompt"),
+                session: None,
             };
             begin(cx, visitor, &connection, order).await
         })

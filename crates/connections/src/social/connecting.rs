@@ -1,6 +1,6 @@
 //! Connecting an account at another provider to somebody who is signed in.
 
-use latchkey_base::kinds::{ExternalAccountId, UserId};
+use latchkey_base::kinds::{ExternalAccountId, SessionId, UserId};
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{Tx, unique_violation};
@@ -49,8 +49,10 @@ pub(super) async fn take(
                 after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
             let held = held.ok_or_else(invalid)?;
             let asked = taken(held.challenge.take(), &digest, act.now)?;
+            let kept = kept(&act, &asked)?;
+            check_begun(tx, &act, kept.session.as_ref()).await?;
             // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
-            let is_free = is_development || (live.is_empty() && kept(&act, &asked)?.is_native);
+            let is_free = is_development || (live.is_empty() && kept.is_native);
             if !is_own && !is_free {
                 return Err(invalid());
             }
@@ -77,7 +79,9 @@ pub(super) async fn settle(
     let outcome = match newcomer {
         Ok(newcomer) => {
             let (act, user, id) = (act.clone(), user.clone(), id.clone());
-            let connected = cx.write(move |tx| Box::pin(connect(tx, act, user, Some(id), newcomer)));
+            let began = kept.session.clone();
+            let connected =
+                cx.write(move |tx| Box::pin(connect_returned(tx, act, user, id, began, newcomer)));
             connected.await.map_err(claimed)
         }
         Err(error) => Err(error),
@@ -91,6 +95,31 @@ pub(super) async fn settle(
         }
     };
     redirects::allowed(cx, &visitor.site, Some(&url)).await
+}
+
+/// Refuses what was begun in a session that is over: whoever ended it ended what it began too. Answers to what was begun
+/// before sessions were noted are taken.
+async fn check_begun(tx: &mut Tx, act: &Act, began: Option<&SessionId>) -> Result<()> {
+    let Some(id) = began else { return Ok(()) };
+    let session = sessions::find(tx, &act.instance, id, &act.settings).await?;
+    match session.is_some_and(|session| session.is_live(act.now)) {
+        true => Ok(()),
+        false => Err(Error::new(Code::OauthCallbackInvalid)),
+    }
+}
+
+async fn connect_returned(
+    tx: &mut Tx,
+    act: Act,
+    user: UserId,
+    id: ExternalAccountId,
+    began: Option<SessionId>,
+    newcomer: Newcomer,
+) -> Result<(User, ExternalAccountId)> {
+    // Sessions end with their user locked.
+    users::lock(tx, &act.instance, &user).await?;
+    check_begun(tx, &act, began.as_ref()).await?;
+    connect(tx, act, user, Some(id), newcomer).await
 }
 
 /// Somebody else was faster with the account or its address.

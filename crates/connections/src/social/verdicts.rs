@@ -1,7 +1,7 @@
 //! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
 //! proven.
 
-use latchkey_base::text::fold;
+use latchkey_base::text::{SUBADDRESS_MARKS, fold};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_flows::strategies::ProofVerdict;
@@ -22,8 +22,6 @@ use super::{takeover, tokens};
 
 /// How long the proof of an account is said to be good: pages read it, and nothing depends on it.
 const PROOF_MS: i64 = 600_000;
-/// What stands between a mailbox and what its holder has added to it.
-const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
 
 /// An account that proves who somebody is, until it is connected to them.
 #[derive(Serialize, Deserialize)]

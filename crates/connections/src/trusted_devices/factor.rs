@@ -59,7 +59,10 @@ async fn begin(cx: &Cx, asked: ProofRequest<'_>) -> Result<Challenge> {
     let site = &asked.visitor.site;
     let id = field(asked.fields, "trusted_device_id")?;
     let (key, user) = device(cx, &site.instance, id, &site.settings).await?;
-    if asked.user.is_some_and(|claimed| claimed.id != user.id) {
+    // Where answers must not tell who has an account, the sign-in machine refuses the device of somebody else when it has
+    // answered: it does so in the same way where nobody has the name that was typed.
+    let is_guarded = site.settings.attack_protection.enumeration_protection;
+    if !is_guarded && asked.user.is_some_and(|claimed| claimed.id != user.id) {
         return Err(rules::not_registered());
     }
     let challenge = rules::challenge(rng::bytes(&*cx.app.rng));

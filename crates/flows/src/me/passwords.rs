@@ -6,7 +6,7 @@
 use axum::response::Response;
 use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::secret::Secret;
-use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_base::{Code, Error, Problem, Result, Time};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_kernel::cx::{Act, Cx};
@@ -21,6 +21,7 @@ use latchkey_people::users::model::User;
 use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::ending::end_all_of_user;
 use latchkey_presence::sessions::model::{SessionStatus, Task};
+use latchkey_presence::sessions::store as sessions;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use schemars::JsonSchema;
@@ -77,7 +78,7 @@ async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User
     };
     let others = input.sign_out_of_other_sessions == Some(true);
     let keep = others.then(|| person.session.id.clone());
-    let order = Order { user: person.user.id.clone(), evidence, keep };
+    let order = Order { keep, ..Order::of(person, evidence) };
     let rule = move |user: User, held: Credentials, act: &Act| Ok((new.mark(user, act.now), new.apply(held)));
     write(cx, person, order, rule).await
 }
@@ -96,14 +97,16 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
         rules::check_password_removal(&user, &act.settings)?;
         Ok(factors::without_password(user, held))
     };
-    write(cx, person, Order { user: person.user.id.clone(), evidence, keep: None }, rule).await
+    write(cx, person, Order::of(person, evidence), rule).await
 }
 
 /// What lets somebody change their password: the one so far, to be judged in the transaction, or something
 /// that was proven before.
 async fn authority(cx: &Cx, person: &Person, current: Option<Secret>) -> Result<Option<Evidence>> {
     let has_password = person.user.password.is_some();
-    let signed_in_for_it = person.session.tasks.contains(&Task::ResetPassword);
+    // The task stays with a session until it is used again; the password may have been replaced elsewhere meanwhile.
+    let is_compromised = person.user.password.as_ref().is_some_and(|password| password.compromised);
+    let signed_in_for_it = is_compromised && person.session.tasks.contains(&Task::ResetPassword);
     if person.has_second_factor() && !signed_in_for_it {
         person.check_reverified(cx.now)?;
     }
@@ -151,9 +154,41 @@ fn about_new(error: Error) -> Error {
 /// What is to be done, and by what right.
 struct Order {
     user: UserId,
+    session: SessionId,
     evidence: Option<Evidence>,
+    /// When the password was set that the user had when they asked.
+    password_set_at: Option<Time>,
     /// The session that stays, if the others end.
     keep: Option<SessionId>,
+}
+
+impl Order {
+    fn of(person: &Person, evidence: Option<Evidence>) -> Order {
+        Order {
+            user: person.user.id.clone(),
+            session: person.session.id.clone(),
+            evidence,
+            password_set_at: password_set_at(&person.user),
+            keep: None,
+        }
+    }
+}
+
+fn password_set_at(user: &User) -> Option<Time> {
+    user.password.as_ref().map(|password| password.updated_at)
+}
+
+/// Hashing takes its time. Whoever does not show the password so far must still be signed in once that is done, and the
+/// password must be the one it was: its owner may have replaced it and ended all sessions meanwhile.
+async fn check_unchanged(tx: &mut Tx, act: &Act, user: &User, order: &Order) -> Result<()> {
+    let session = sessions::find(tx, &act.instance, &order.session, &act.settings).await?;
+    if !session.is_some_and(|session| session.is_live(act.now)) {
+        return Err(Error::new(Code::SignedOut));
+    }
+    match password_set_at(user) == order.password_set_at {
+        true => Ok(()),
+        false => Err(Error::new(Code::ClientStateInvalid)),
+    }
 }
 
 async fn write<R>(cx: &Cx, person: &Person, order: Order, rule: R) -> Result<User>
@@ -165,7 +200,7 @@ where
 }
 
 /// A wrong password counts, so the transaction goes through although the answer is a refusal.
-async fn written<R>(tx: &mut Tx, act: &Act, order: Order, rule: R) -> Result<Result<User>>
+async fn written<R>(tx: &mut Tx, act: &Act, mut order: Order, rule: R) -> Result<Result<User>>
 where
     R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send,
 {
@@ -173,12 +208,15 @@ where
         Some(_) => Clients::lock_of_users(tx, act, &[&order.user], None).await?,
         None => Clients::default(),
     };
-    let target = UserTarget::User(order.user);
-    if let Some(evidence) = order.evidence {
-        let user = target.lock(tx, act).await?;
-        let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
-        if let Some(refusal) = proof.refusal {
-            return Ok(Err(about_current(refusal)));
+    let target = UserTarget::User(order.user.clone());
+    let user = target.lock(tx, act).await?;
+    match order.evidence.take() {
+        None => check_unchanged(tx, act, &user, &order).await?,
+        Some(evidence) => {
+            let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
+            if let Some(refusal) = proof.refusal {
+                return Ok(Err(about_current(refusal)));
+            }
         }
     }
     let rule = |user: User, held| {

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use latchkey_base::kinds::{ClientId, SignInId, UserId};
+use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::VERIFICATION_MS;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::account::ProvenAccount;
 use latchkey_people::challenges::model::{Challenge, ChallengeFailure, State};
 use latchkey_people::challenges::rules::failure;
 use latchkey_people::users::model::User;
@@ -169,15 +171,9 @@ pub async fn go_on(
     verdict: ProofVerdict,
 ) -> Result<SignInAttempt> {
     let act = &context.act;
-    let claimed = attempt.sign_in.user().cloned();
-    let verdict = match verdict {
-        ProofVerdict::User(user, _) | ProofVerdict::Maybe(user, ..)
-            if claimed.as_ref().is_some_and(|claimed| *claimed != user) =>
-        {
-            ProofVerdict::Refused(somebody_else())
-        }
-        ProofVerdict::Nobody(_) if claimed.is_some() => ProofVerdict::Refused(somebody_else()),
-        verdict => verdict,
+    let verdict = match is_of_another(attempt.sign_in.claim.as_ref(), &verdict, context.is_guarded()) {
+        true => ProofVerdict::Refused(somebody_else()),
+        false => verdict,
     };
     match verdict {
         ProofVerdict::User(id, proof) => {
@@ -242,6 +238,23 @@ pub async fn go_on(
             attempt.refusal = Some(refusal);
             Ok(attempt)
         }
+    }
+}
+
+/// Whether a proof is of somebody else than they said they are. Where answers must not tell who has an account, a proof of
+/// somebody new is judged alike whether there is a user of that name or not: they may go on and sign up only with what they
+/// typed, which they have proven to be theirs.
+fn is_of_another(claim: Option<&ClaimedIdentity>, verdict: &ProofVerdict, is_guarded: bool) -> bool {
+    let Some(ClaimedIdentity { identifier, user: claimed, .. }) = claim else { return false };
+    match verdict {
+        ProofVerdict::User(user, _) | ProofVerdict::Maybe(user, ..) => claimed.as_ref() != Some(user),
+        ProofVerdict::Nobody(newcomer) => {
+            let contacts = [&newcomer.email_address, &newcomer.phone_number].map(Option::as_deref);
+            let elsewhere = newcomer.account.as_ref().and_then(ProvenAccount::proven_email);
+            let mut proven = contacts.into_iter().chain([elsewhere]).flatten();
+            claimed.is_some() || (is_guarded && !proven.any(|proven| fold(proven) == fold(identifier)))
+        }
+        ProofVerdict::Refused(_) => false,
     }
 }
 

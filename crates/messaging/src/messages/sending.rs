@@ -48,6 +48,8 @@ async fn wait_ms(tx: &mut Tx, act: &Act, asker: Asker, to: &str, mailbox: Option
         Asker::Stranger => 0,
         Asker::Known => MESSAGES_FOR_KNOWN,
     };
+    // Of many who ask at once each would find few messages there.
+    tx.be_alone(&format!("messages to {} of {}", mailbox.unwrap_or(to), act.instance)).await?;
     let earlier = match mailbox {
         Some(mailbox) => {
             store::mail_from_last(tx, &act.instance, mailbox, MAILS_PER_MAILBOX + more, act.now).await?

@@ -1,6 +1,6 @@
 //! Decisions about who may enter. Pure: values in, values or problems out.
 
-use latchkey_base::text::{self, domain_of};
+use latchkey_base::text::{self, DOTS_IGNORED, SUBADDRESS_MARKS, domain_of};
 use latchkey_base::{Code, Problem};
 use latchkey_kernel::settings::Settings;
 
@@ -9,10 +9,6 @@ use crate::identifications::codes::is_for_tests;
 use crate::providers::{Provider, provider_of};
 use crate::users::model::ContactKind;
 
-/// What marks an address as one of many of the same person, as published.
-const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
-/// Domains at which dots in the local part make no difference.
-const DOTS_IGNORED: [&str; 2] = ["gmail.com", "googlemail.com"];
 /// What stands for every address of a domain.
 const ANYBODY: &str = "*@";
 /// What stands for every domain below one.

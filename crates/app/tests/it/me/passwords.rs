@@ -1,8 +1,12 @@
 //! `/v1/me/change_password` and `/v1/me/remove_password`
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
+
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
-use latchkey_testkit::TestServer;
+use latchkey_kernel::slow::WorkOwner;
+use latchkey_testkit::{HASH_THREADS, TestServer, until};
 use serde_json::json;
 
 use super::support::{Me, PASSWORD, me, sign_in};
@@ -58,6 +62,36 @@ async fn without_the_current_password_a_recent_proof_is_needed() {
     me.post(CHANGE, json!({"new_password": PASSWORD})).await.is_error(403, "session_reverification_required");
     me.post(REMOVE, json!({})).await.is_error(403, "session_reverification_required");
     assert!(is_password(&t, &me, NEW).await);
+}
+
+/// Hashing takes its time, and whoever asked can have been thrown out when it is done.
+#[tokio::test]
+async fn a_password_is_not_changed_in_a_session_that_ended_meanwhile() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    let (release, held) = mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    let begun = Arc::new(AtomicUsize::new(0));
+    for _ in 0..HASH_THREADS {
+        let (app, owner) = (t.app.clone(), WorkOwner::backend(&t.tenant.id));
+        let (held, begun) = (held.clone(), begun.clone());
+        let work = move || {
+            begun.fetch_add(1, Ordering::Relaxed);
+            let _ = held.lock().unwrap().recv();
+        };
+        tokio::spawn(async move { app.hashing.run(&owner, work).await });
+    }
+    until(|| begun.load(Ordering::Relaxed) == HASH_THREADS).await;
+    let session = me.session.clone();
+    let asked = me.post(CHANGE, json!({"new_password": NEW}));
+    let thrown_out = async {
+        until(|| t.app.hashing.waiting() == 1).await;
+        t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
+        drop(release);
+    };
+    let (answer, ()) = tokio::join!(asked, thrown_out);
+    answer.is_error(401, "signed_out");
+    assert!(is_password(&t, &me, PASSWORD).await);
 }
 
 #[tokio::test]

@@ -35,6 +35,17 @@ async fn choosing_another_password_ends_the_task_of_that_name() {
 }
 
 #[tokio::test]
+async fn the_task_opens_nothing_once_the_password_was_replaced_elsewhere() {
+    let t = TestServer::start().await;
+    let mut me = compromised(&t).await;
+    me.wait_for_reverification();
+    let new = json!({"password": "staple battery horse"});
+    t.patch(&format!("/v1/users/{}", me.user), new).await.ok();
+    let fields = json!({"new_password": "another battery horse", "sign_out_of_other_sessions": true});
+    me.post("/v1/me/change_password", fields).await.is_error(403, "session_reverification_required");
+}
+
+#[tokio::test]
 async fn the_task_opens_nothing_but_the_password() {
     let t = TestServer::start().await;
     let mut me = compromised(&t).await;

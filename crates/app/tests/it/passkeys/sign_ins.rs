@@ -226,6 +226,28 @@ async fn where_nobody_learns_who_has_an_account_they_do_not_learn_who_has_a_pass
     assert_eq!(done["client"]["sessions"][0]["user"]["id"], json!(me.user));
 }
 
+/// Whoever has an account of their own shows its passkey for another address: the answer, and what becomes of the attempt,
+/// are the same whether somebody has that address or nobody.
+#[tokio::test]
+async fn where_nobody_learns_who_has_an_account_ones_own_passkey_does_not_tell() {
+    let t = server_with(|settings| settings.attack_protection.enumeration_protection = true).await;
+    let (_, mut device) = owner(&t).await;
+    t.user(json!({"email_address": ["other@example.com"], "password": "Correct-horse-battery-42"})).await;
+    let mut seen = Vec::new();
+    for address in ["other@example.com", "nobody@example.com"] {
+        let mut browser = t.browser();
+        let id = identified(&mut browser, address).await;
+        let prepared = step(&mut browser, &id, "prepare_first_factor", json!({"strategy": "passkey"})).await;
+        let credential = device.get(&options(&shown(prepared)["first_factor_verification"]));
+        let refused = attempt(&mut browser, &id, &credential).await;
+        assert_eq!((refused.status, refused.code()), (400, "strategy_for_user_invalid"), "{address}");
+        let after = shown(browser.get(&format!("/v1/client/sign_ins/{id}")).await);
+        let proof = &after["first_factor_verification"];
+        seen.push((after["status"].clone(), proof["status"].clone(), proof["attempts"].clone()));
+    }
+    assert_eq!(seen[0], seen[1]);
+}
+
 #[tokio::test]
 async fn locked_and_banned_people_do_not_sign_in_with_a_passkey() {
     let t = server().await;

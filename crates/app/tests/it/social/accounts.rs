@@ -68,6 +68,21 @@ async fn an_account_is_connected_and_disconnected() {
     browser.delete(&path).await.is_error(404, "external_account_not_found");
 }
 
+/// A thief begins to connect an account of theirs; the owner signs out everywhere before they come back.
+#[tokio::test]
+async fn what_was_begun_in_a_session_that_is_over_is_not_connected() {
+    let t = start().await;
+    let mut browser = person(&t, EMAIL).await;
+    let wanted = connect(&mut browser).await.ok()["response"].take();
+    let callback = visit(&mut browser, &page(&wanted), "id=42").await;
+    let session = client(&mut browser).await["sessions"][0]["id"].as_str().unwrap().to_owned();
+    t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
+    browser.open(&callback).await.is_error(400, "oauth_callback_invalid");
+    let mut elsewhere = t.browser();
+    let attempt = super::begin(&mut elsewhere, "sign_ins").await;
+    assert_eq!(through(&mut elsewhere, &attempt, "id=42").await, BACK);
+}
+
 #[tokio::test]
 async fn an_account_of_somebody_else_is_not_connected() {
     let t = start().await;

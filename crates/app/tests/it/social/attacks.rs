@@ -11,7 +11,7 @@ use super::{
 };
 use crate::me::support::sign_in;
 use crate::passkeys::authenticator::Authenticator;
-use crate::sign_ins::{EMAIL, PASSWORD, server};
+use crate::sign_ins::{EMAIL, PASSWORD, identified, server, shown, step};
 
 /// The answer of a provider is good once, however many bring it.
 #[tokio::test]
@@ -35,6 +35,43 @@ async fn a_callback_that_is_replayed_signs_in_once() {
         t.get(&format!("/v1/sessions?user_id={}&status=active", user["id"].as_str().unwrap())).await.ok();
     // That of the sign-up, and one.
     assert_eq!(sessions.as_array().unwrap().len(), 2);
+}
+
+/// Somebody types the address of another person and comes back with an account of their own, whether that has a user here
+/// or not. The answer, and what becomes of the attempt, are the same whether somebody has that address or nobody. With an
+/// account of that very address they may go on.
+#[tokio::test]
+async fn where_nobody_learns_who_has_an_account_ones_own_account_elsewhere_does_not_tell() {
+    let t = server(|settings| {
+        with_mock(settings);
+        settings.attack_protection.enumeration_protection = true;
+    })
+    .await;
+    signed_up(&t, "email_address=eve@example.com&id=666").await;
+    t.user(json!({"email_address": [EMAIL], "password": PASSWORD})).await;
+    for person in ["email_address=eve@example.com&id=666", "email_address=new@example.com&id=667"] {
+        let mut seen = Vec::new();
+        for address in [EMAIL, "nobody@example.com"] {
+            let after = returned_with(&t, address, person).await;
+            let proof = &after["first_factor_verification"];
+            let error = proof["error"]["code"].clone();
+            seen.push((after["status"].clone(), proof["status"].clone(), proof["attempts"].clone(), error));
+        }
+        assert_eq!(seen[0], seen[1], "{person}");
+        assert_ne!(seen[0].1, "transferable");
+    }
+    let after = returned_with(&t, "nobody@example.com", "email_address=Nobody@example.com&id=668").await;
+    assert_eq!(after["first_factor_verification"]["status"], "transferable");
+}
+
+/// The attempt to sign in as somebody after an account came back.
+async fn returned_with(t: &TestServer, address: &str, person: &str) -> serde_json::Value {
+    let mut browser = t.browser();
+    let id = identified(&mut browser, address).await;
+    let asked = json!({"strategy": "oauth_mock", "redirect_url": BACK, "action_complete_redirect_url": DONE});
+    let prepared = shown(step(&mut browser, &id, "prepare_first_factor", asked).await);
+    through(&mut browser, &prepared, person).await;
+    shown(browser.get(&format!("/v1/client/sign_ins/{id}")).await)
 }
 
 /// A browser with the same cookies.
