@@ -4,6 +4,7 @@ pub mod jobs;
 mod no_page;
 mod reference;
 mod router;
+mod security;
 pub mod unbuilt;
 
 pub use router::{GROUPS, Routers, document, frontend_document, frontend_operations, operations, routers};

@@ -40,6 +40,7 @@ use tower::ServiceExt;
 use crate::jobs::JobCounts;
 use crate::no_page::{self, Face};
 use crate::reference;
+use crate::security::{shown_by_applications, shown_by_browsers};
 use crate::unbuilt::{self, Unbuilt};
 
 /// Longest time for a request, from its head to its answer.
@@ -272,13 +273,19 @@ pub fn document(api_url: &str, groups: &[Group]) -> Value {
 
 /// The OpenAPI document of the Frontend API, without a running server.
 pub fn frontend_document(frontend_url: &str, groups: &[Group]) -> Value {
-    let about =
-        About { title: FRONTEND_TITLE, description: FRONTEND_DESCRIPTION, server: frontend_url, groups: &[] };
+    let about = About {
+        title: FRONTEND_TITLE,
+        description: FRONTEND_DESCRIPTION,
+        server: frontend_url,
+        groups: &[],
+        security: shown_by_browsers(),
+    };
     openapi::document(&frontend_operations(groups), &about)
 }
 
 fn about(api_url: &str) -> About<'_> {
-    About { title: TITLE, description: DESCRIPTION, server: api_url, groups: REFERENCE }
+    let security = shown_by_applications();
+    About { title: TITLE, description: DESCRIPTION, server: api_url, groups: REFERENCE, security }
 }
 
 /// Every operation of the Backend API.

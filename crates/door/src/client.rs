@@ -18,10 +18,11 @@ use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::tokens::{self, Minting};
 use latchkey_presence::sessions::view::FrontendSessionView;
 use latchkey_presence::sessions::{custom_claims, store as session_store, view as sessions};
+use latchkey_presence::sign_ins::view::SignInView;
+use latchkey_presence::sign_ups::view::FrontendSignUpView;
 use latchkey_presence::{sign_ins, sign_ups};
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::timeout;
 
@@ -34,9 +35,9 @@ pub struct ClientView<'a> {
     object: &'static str,
     id: &'a ClientId,
     sessions: Vec<FrontendSessionView<'a>>,
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<SignInView>")]
     sign_in: Option<&'a RawValue>,
-    #[schemars(with = "Option<Value>")]
+    #[schemars(with = "Option<FrontendSignUpView<'_>>")]
     sign_up: Option<&'a RawValue>,
     last_active_session_id: Option<&'a SessionId>,
     last_authentication_strategy: Option<&'a str>,

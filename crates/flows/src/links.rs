@@ -36,6 +36,8 @@ pub fn routes(api: &mut Api<AppState>) {
 
 #[derive(Deserialize, JsonSchema)]
 struct Accept {
+    /// The ticket of an invitation or a sign-in token. Without one, a page says that the link is wrong.
+    #[schemars(extend("x-wanted" = true))]
     ticket: Option<String>,
 }
 

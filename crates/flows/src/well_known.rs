@@ -40,6 +40,9 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
     api.get("/v1/proxy-health", "getProxyHealth", proxy_health)
         .summary("Tell what arrives through a proxy")
+        .header("Clerk-Proxy-Url", true, "The address of the proxy.")
+        .header("Clerk-Secret-Key", true, "A secret key of the instance.")
+        .header("X-Forwarded-For", true, "The address of who asked the proxy.")
         .returns::<ProxyHealth>()
         .instead(&[(422, 400)])
         .only_reads();

@@ -35,6 +35,8 @@ pub struct Operation {
     pub in_path: Vec<PathPart>,
     /// The query parameters.
     pub query: Option<MakeSchema>,
+    /// The headers it looks at by itself. What all operations look at is said once, for all of them.
+    pub headers: Vec<Header>,
     /// The request body.
     pub body: Option<Body>,
     /// Whether a body must be sent although none of its fields must.
@@ -110,6 +112,16 @@ pub enum PathPart {
     All,
 }
 
+/// A header that an operation looks at.
+pub struct Header {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it must be sent.
+    pub required: bool,
+    /// What it says.
+    pub description: &'static str,
+}
+
 /// A request body.
 #[derive(Clone, Copy)]
 pub enum Body {
@@ -131,6 +143,7 @@ impl Operation {
             summary: "",
             in_path: Vec::new(),
             query: None,
+            headers: Vec::new(),
             body: None,
             wants_body: false,
             returns: None,
@@ -164,6 +177,12 @@ impl Operation {
     /// out is read as `{}` all the same.
     pub fn wants_body(&mut self) -> &mut Self {
         self.wants_body = true;
+        self
+    }
+
+    /// Looks at this header, which must be sent or may be.
+    pub fn header(&mut self, name: &'static str, required: bool, description: &'static str) -> &mut Self {
+        self.headers.push(Header { name, required, description });
         self
     }
 

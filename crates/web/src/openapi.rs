@@ -5,6 +5,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 use crate::api::{Body, Credential, MakeSchema, Operation};
+use crate::shape::allows_null;
 use crate::version::Version;
 
 /// What the error body looks like.
@@ -43,11 +44,28 @@ pub struct About<'a> {
     pub server: &'a str,
     /// The groups of its reference in the order of their reader; others follow.
     pub groups: &'a [&'a str],
+    /// What callers show.
+    pub security: Security,
+}
+
+/// What callers of an API show: what OpenAPI calls `security` and `securitySchemes`.
+pub struct Security {
+    /// The ways to do it, of which a caller chooses one.
+    pub ways: Value,
+    /// What each name in them means.
+    pub schemes: Value,
+}
+
+impl Security {
+    /// Whether to show nothing is one of the ways.
+    fn is_optional(&self) -> bool {
+        self.ways.as_array().is_some_and(|ways| ways.contains(&json!({})))
+    }
 }
 
 /// The whole document.
 pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
-    let About { title, description, server, groups } = about;
+    let About { title, description, server, groups, security } = about;
     let mut operations: Vec<&Operation> = operations.iter().collect();
     operations.sort_by_key(|operation| {
         groups.iter().position(|group| *group == operation.tag).unwrap_or(groups.len())
@@ -56,11 +74,14 @@ pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
     let errors = schemas.given.subschema_for::<ErrorsView>().to_value();
     let mut paths = Map::new();
     for operation in operations {
-        let described = describe(operation, &mut schemas, &errors);
+        let mut described = describe(operation, &mut schemas, &errors);
+        if operation.credential == Credential::None && !security.is_optional() {
+            described["security"] = json!([]);
+        }
         let path = paths.entry(operation.path.clone()).or_insert_with(|| json!({}));
         path[operation.method.as_str().to_lowercase()] = described;
     }
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": title,
@@ -68,13 +89,63 @@ pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
             "version": Version::ALL[Version::ALL.len() - 1].1,
         },
         "servers": [{ "url": server }],
-        "security": [{ "bearerAuth": [] }],
+        "security": security.ways,
         "paths": paths,
-        "components": {
-            "securitySchemes": { "bearerAuth": { "type": "http", "scheme": "bearer", "bearerFormat": "sk_<environment>_<secret key>" } },
-            "schemas": schemas.definitions(),
-        },
-    })
+        "components": { "securitySchemes": security.schemes, "schemas": schemas.definitions() },
+    });
+    tidy(&mut document);
+    document
+}
+
+/// What a field carries that callers must send although the server reads a request without it: it answers with a page,
+/// or with an error of its own.
+const WANTED: &str = "x-wanted";
+
+/// What a form carries whose further fields are read by the strategies that are registered: texts about them, by name.
+const OF_STRATEGIES: &str = "x-fields-of-strategies";
+/// What such a field carries in the document. It is not checked before its strategy reads it.
+const OF_STRATEGY: &str = "x-field-of-strategies";
+
+/// Writes schemas as their readers expect them: all fields stand in `properties`, `required` names what is
+/// wanted too, and no default is null where null is not taken.
+fn tidy(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(tidy);
+            describe_fields_of_strategies(fields);
+            require_what_is_wanted(fields);
+        }
+        Value::Array(items) => items.iter_mut().for_each(tidy),
+        _ => return,
+    }
+    if value.get("default").is_some_and(Value::is_null) && value.get("type").is_some() && !allows_null(value)
+    {
+        value.as_object_mut().map(|fields| fields.remove("default"));
+    }
+}
+
+fn describe_fields_of_strategies(schema: &mut Map<String, Value>) {
+    let Some(Value::Object(texts)) = schema.remove(OF_STRATEGIES) else { return };
+    if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+        let field =
+            |text: Value| json!({ "type": ["string", "null"], "description": text, OF_STRATEGY: true });
+        properties.extend(texts.into_iter().map(|(name, text)| (name, field(text))));
+    }
+}
+
+fn require_what_is_wanted(schema: &mut Map<String, Value>) {
+    let Some(Value::Object(properties)) = schema.get_mut("properties") else { return };
+    let wanted = properties.iter_mut().filter_map(|(name, property)| {
+        property.as_object_mut()?.remove(WANTED)?;
+        Some(Value::String(name.clone()))
+    });
+    let wanted: Vec<Value> = wanted.collect();
+    if wanted.is_empty() {
+        return;
+    }
+    if let Value::Array(required) = schema.entry("required").or_insert_with(|| json!([])) {
+        required.extend(wanted);
+    }
 }
 
 /// What is taken may leave out optional fields; what is given has them all, as null if need be.
@@ -109,9 +180,6 @@ fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Val
     if operation.deprecated {
         described["deprecated"] = json!(true);
     }
-    if operation.credential == Credential::None {
-        described["security"] = json!([]);
-    }
     match operation.body {
         Some(Body::Json(schema)) => {
             let schema = schema(&mut schemas.taken);
@@ -121,7 +189,8 @@ fn describe(operation: &Operation, schemas: &mut Schemas, errors: &Value) -> Val
         }
         Some(Body::Form(schema)) => {
             let schema = schema(&mut schemas.taken);
-            described["requestBody"] = json!({ "required": false, "content": { "application/x-www-form-urlencoded": { "schema": schema } } });
+            let is_required = operation.wants_body || has_required(&schema, &schemas.taken);
+            described["requestBody"] = json!({ "required": is_required, "content": { "application/x-www-form-urlencoded": { "schema": schema } } });
         }
         Some(Body::File(part, texts)) => {
             let mut schema = json!({ "type": "object", "properties": { part: { "type": "string", "format": "binary" } }, "required": [part] });
@@ -143,7 +212,9 @@ fn has_required(schema: &Schema, generator: &SchemaGenerator) -> bool {
         Some(name) => generator.definitions().get(name),
         None => Some(schema.as_value()),
     };
-    schema.and_then(|schema| schema["required"].as_array()).is_some_and(|fields| !fields.is_empty())
+    let mut schema = schema.cloned().unwrap_or_default();
+    tidy(&mut schema);
+    schema["required"].as_array().is_some_and(|fields| !fields.is_empty())
 }
 
 fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Value> {
@@ -151,23 +222,46 @@ fn parameters(operation: &Operation, generator: &mut SchemaGenerator) -> Vec<Val
     let mut parameters: Vec<Value> = in_path
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
         .collect();
-    let query = operation.query.map(|schema: MakeSchema| schema(generator).to_value()).unwrap_or_default();
+    for header in &operation.headers {
+        parameters.push(json!({
+            "name": header.name,
+            "in": "header",
+            "required": header.required,
+            "description": header.description,
+            "schema": { "type": "string" },
+        }));
+    }
+    let mut query =
+        operation.query.map(|schema: MakeSchema| schema(generator).to_value()).unwrap_or_default();
+    tidy(&mut query);
     for (name, schema) in query["properties"].as_object().into_iter().flatten() {
-        let mut schema = schema.clone();
-        let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
-        // A query has no null: a parameter is there or it is not.
-        if let Some(Value::Array(types)) = schema.get_mut("type") {
-            types.retain(|kind| kind != "null");
-            let only = types.first().cloned().unwrap_or_default();
-            schema["type"] = only;
-        }
-        let mut parameter = json!({ "name": name, "in": "query", "required": false, "schema": schema });
-        if let Some(description) = description {
-            parameter["description"] = description;
-        }
-        parameters.push(parameter);
+        let is_required = query["required"].as_array().is_some_and(|names| names.iter().any(|it| it == name));
+        parameters.push(in_query(name, is_required, schema.clone()));
     }
     parameters
+}
+
+fn in_query(name: &str, is_required: bool, mut schema: Value) -> Value {
+    let description = schema.as_object_mut().and_then(|fields| fields.remove("description"));
+    without_null(&mut schema);
+    tidy(&mut schema);
+    let mut parameter = json!({ "name": name, "in": "query", "required": is_required, "schema": schema });
+    if let Some(description) = description {
+        parameter["description"] = description;
+    }
+    parameter
+}
+
+/// A query has no null: a parameter is there or it is not.
+fn without_null(schema: &mut Value) {
+    if let Some(Value::Array(types)) = schema.get_mut("type") {
+        types.retain(|kind| kind != "null");
+        let only = types.first().cloned().unwrap_or_default();
+        schema["type"] = only;
+    }
+    if let Some(Value::Array(values)) = schema.get_mut("enum") {
+        values.retain(|value| !value.is_null());
+    }
 }
 
 fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Value) -> Value {
@@ -203,4 +297,53 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
         responses.insert(status.to_string(), refused);
     }
     Value::Object(responses)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn schemas_name_what_is_wanted_and_fields_of_strategies_and_their_defaults_fit() {
+        let mut schema = json!({
+            "properties": {
+                "ticket": { "type": ["string", "null"], "x-wanted": true },
+                "default": { "type": "string", "default": null },
+                "note": { "type": ["string", "null"], "default": null },
+                "any": { "default": null },
+            },
+            "required": ["any"],
+            "x-fields-of-strategies": { "token": "The token." },
+        });
+        tidy(&mut schema);
+        let expected = json!({
+            "properties": {
+                "ticket": { "type": ["string", "null"] },
+                "default": { "type": "string" },
+                "note": { "type": ["string", "null"], "default": null },
+                "any": { "default": null },
+                "token": {
+                    "type": ["string", "null"],
+                    "description": "The token.",
+                    "x-field-of-strategies": true,
+                },
+            },
+            "required": ["any", "ticket"],
+        });
+        assert_eq!(schema, expected);
+    }
+
+    #[test]
+    fn a_parameter_of_a_query_has_no_null() {
+        let schema =
+            json!({ "type": ["string", "null"], "enum": ["a", null], "default": null, "description": "It." });
+        let expected = json!({
+            "name": "it",
+            "in": "query",
+            "required": true,
+            "schema": { "type": "string", "enum": ["a"] },
+            "description": "It.",
+        });
+        assert_eq!(in_query("it", true, schema), expected);
+    }
 }

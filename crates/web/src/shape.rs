@@ -305,7 +305,7 @@ fn kind(schema: &Value) -> JsonType {
     }
 }
 
-fn allows_null(schema: &Value) -> bool {
+pub(crate) fn allows_null(schema: &Value) -> bool {
     strings(&schema["type"]).any(|name| name == "null")
         || schema["anyOf"].as_array().into_iter().flatten().any(|variant| variant["type"] == "null")
 }

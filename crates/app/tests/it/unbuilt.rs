@@ -12,16 +12,53 @@ use latchkey_testkit::TestServer;
 use latchkey_web::api::Operation;
 use serde_json::{Value, json};
 
-use crate::contract::{published_of, repository};
+use crate::contract::{FRONTEND_UNLISTED, OUR_TAGS, UNLISTED, published_versions, repository};
 
 const PAGE: &str = "docs/OPERATIONS.md";
 const INTRODUCTION: &str = "# Operations
 
 <!-- Written by `make docs` from the operation table. Do not edit. -->
 
-What this server has of the two published APIs (version 2026-05-12), and what it does not have yet. An operation that is
-not there yet answers 404 with the code `latchkey_not_implemented` and changes nothing. (Not 501: several of the published
-clients repeat every request that is answered with a 5xx, for up to an hour.)
+What this server has of the two published APIs (all versions, up to 2026-05-12), and what it does not have yet. An operation
+that is not there yet answers 404 with the code `latchkey_not_implemented` and changes nothing. (Not 501: several of the
+published clients repeat every request that is answered with a 5xx, for up to an hour.)
+";
+
+/// Published in older versions only, although it is not in the newest.
+const FORMERLY_PUBLISHED: &str = "VerifySession";
+
+/// Backend operations of older versions that stand in no published description: only a note says that all paths of billing
+/// began with `/commerce/`.
+const NAMED_OF_BACKEND: &str = "\
+# Commerce
+DELETE /v1/commerce/subscription_items/{subscription_item_id} CancelCommerceSubscriptionItem
+GET /v1/commerce/plans GetCommercePlanList
+GET /v1/commerce/statements GetBillingStatementList
+GET /v1/commerce/statements/{statementID} GetBillingStatement
+GET /v1/commerce/statements/{statementID}/payment_attempts GetBillingStatementPaymentAttempts
+GET /v1/commerce/subscription_items GetCommerceSubscriptionItemList
+POST /v1/commerce/subscription_items/{subscription_item_id}/extend_free_trial ExtendBillingSubscriptionItemFreeTrial
+";
+
+/// Frontend operations that are named in text and stand in no published description: payment sources, which are payment
+/// methods there, and what organizations have as people do. The names are made after theirs.
+const NAMED_OF_FRONTEND: &str = "\
+# Payment Attempts
+GET /v1/organizations/{organizationID}/billing/payment_attempts GetOrganizationPaymentAttempts
+GET /v1/organizations/{organizationID}/billing/payment_attempts/{paymentAttemptID} GetOrganizationPaymentAttempt
+# Payment Sources
+DELETE /v1/me/billing/payment_sources/{paymentSourceID} DeleteUserPaymentSource
+DELETE /v1/organizations/{organizationID}/billing/payment_sources/{paymentSourceID} DeleteOrganizationPaymentSource
+GET /v1/me/billing/payment_sources GetUserPaymentSources
+GET /v1/organizations/{organizationID}/billing/payment_sources GetOrganizationPaymentSources
+POST /v1/me/billing/payment_sources CreateUserPaymentSource
+POST /v1/me/billing/payment_sources/initialize InitializeUserPaymentSource
+POST /v1/organizations/{organizationID}/billing/payment_sources CreateOrganizationPaymentSource
+POST /v1/organizations/{organizationID}/billing/payment_sources/initialize InitializeOrganizationPaymentSource
+PUT /v1/billing/payers/default_payment_source SetDefaultPaymentSource
+PUT /v1/organizations/{organizationID}/billing/payers/default_payment_source SetOrganizationDefaultPaymentSource
+# Subscription Items
+DELETE /v1/organizations/{organizationID}/billing/subscription_items DeleteOrganizationBillingSubscriptionItems
 ";
 
 /// One of the two APIs.
@@ -29,8 +66,11 @@ struct Face {
     title: &'static str,
     file: &'static str,
     list: &'static str,
+    named: &'static str,
     spec: &'static str,
     prefix: &'static str,
+    /// The ids of operations that are not published.
+    unlisted: &'static [&'static str],
     built: Vec<Operation>,
 }
 
@@ -40,16 +80,20 @@ fn faces() -> [Face; 2] {
             title: "Backend API",
             file: "backend",
             list: BACKEND,
+            named: NAMED_OF_BACKEND,
             spec: "bapi",
             prefix: "/v1",
+            unlisted: &UNLISTED,
             built: operations(GROUPS),
         },
         Face {
             title: "Frontend API",
             file: "frontend",
             list: FRONTEND,
+            named: NAMED_OF_FRONTEND,
             spec: "fapi",
             prefix: "",
+            unlisted: &FRONTEND_UNLISTED,
             built: frontend_operations(GROUPS),
         },
     ]
@@ -64,32 +108,77 @@ fn shape(path: &str) -> String {
     parts.collect::<Vec<_>>().join("/")
 }
 
-impl Face {
-    fn has(&self, method: &str, path: &str) -> bool {
-        let is_it = |built: &Operation| built.method == method && shape(&built.path) == shape(path);
-        self.built.iter().any(is_it)
+/// A method and the shape of a path.
+type Call = (String, String);
+
+/// A published operation.
+struct Published {
+    group: String,
+    method: String,
+    path: String,
+    id: String,
+}
+
+impl Published {
+    fn call(&self) -> Call {
+        (self.method.clone(), shape(&self.path))
     }
 
-    /// The list as it should be. Without the published description: what is in it and has not been built since.
-    fn expected(&self) -> String {
-        let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        let mut add = |group: &str, method: &str, path: &str, id: &str| {
-            if !self.has(method, path) {
-                groups.entry(group.to_owned()).or_default().insert(format!("{method} {path} {id}"));
-            }
+    fn of_document(document: &Value, prefix: &str) -> Vec<Published> {
+        let paths = document["paths"].as_object().unwrap().iter();
+        let all = paths.flat_map(|(path, methods)| {
+            methods.as_object().unwrap().iter().map(move |(method, entry)| (path, method, entry))
+        });
+        let operation = |(path, method, entry): (&String, &String, &Value)| {
+            let tags = entry["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
+            Some(Published {
+                id: entry["operationId"].as_str()?.to_owned(),
+                group: tags.last().and_then(Value::as_str).unwrap_or("Other").to_owned(),
+                method: method.to_uppercase(),
+                path: format!("{prefix}{path}"),
+            })
         };
-        match published_of(self.spec) {
-            Some(published) => {
-                for (path, methods) in published["paths"].as_object().unwrap() {
-                    for (method, entry) in methods.as_object().unwrap() {
-                        let Some(id) = entry["operationId"].as_str() else { continue };
-                        let tags = entry["tags"].as_array().map(Vec::as_slice).unwrap_or_default();
-                        let group = tags.last().and_then(Value::as_str).unwrap_or("Other");
-                        add(group, &method.to_uppercase(), &format!("{}{path}", self.prefix), id);
-                    }
-                }
-            }
-            None => read(self.list).iter().for_each(|it| add(it.group, it.method, it.path, it.id)),
+        all.filter_map(operation).collect()
+    }
+
+    fn of_list(list: &'static str) -> Vec<Published> {
+        let operation = |it: Unbuilt| Published {
+            group: it.group.to_owned(),
+            method: it.method.to_owned(),
+            path: it.path.to_owned(),
+            id: it.id.to_owned(),
+        };
+        read(list).into_iter().map(operation).collect()
+    }
+}
+
+impl Face {
+    fn calls(&self) -> BTreeSet<Call> {
+        self.built.iter().map(|it| (it.method.to_string(), shape(&it.path))).collect()
+    }
+
+    /// All published operations: as the newest version that has one describes it, then those that are only named. Nothing
+    /// when the descriptions are not here.
+    fn published(&self) -> Option<BTreeMap<Call, Published>> {
+        let documents = published_versions(self.spec)?;
+        let described = documents.iter().rev().flat_map(|it| Published::of_document(it, self.prefix));
+        let mut all = BTreeMap::new();
+        for it in described.chain(Published::of_list(self.named)) {
+            all.entry(it.call()).or_insert(it);
+        }
+        Some(all)
+    }
+
+    /// The list as it should be. Without the published descriptions: what is in it and has not been built since.
+    fn expected(&self) -> String {
+        let calls = self.calls();
+        let all = match self.published() {
+            Some(published) => published.into_values().collect(),
+            None => Published::of_list(self.list),
+        };
+        let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for it in all.into_iter().filter(|it| !calls.contains(&it.call())) {
+            groups.entry(it.group).or_default().insert(format!("{} {} {}", it.method, it.path, it.id));
         }
         let written = groups.iter().map(|(group, lines)| {
             let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
@@ -98,26 +187,36 @@ impl Face {
         written.collect::<Vec<_>>().concat()
     }
 
+    /// Whether an operation is in no published description.
+    fn is_ours(&self, built: &Operation) -> bool {
+        let is_unlisted = OUR_TAGS.contains(&built.tag) || self.unlisted.contains(&built.id);
+        is_unlisted && built.id != FORMERLY_PUBLISHED
+    }
+
     /// The part of the page about this API.
     fn page(&self) -> String {
         let missing: Vec<Unbuilt> = read(self.list);
         let mut groups: BTreeMap<&str, Vec<(String, &str, &str)>> = BTreeMap::new();
         for built in &self.built {
             let call = format!("{} {}", built.method, built.path);
-            groups.entry(built.tag).or_default().push((call, built.id, "yes"));
+            let here = if self.is_ours(built) { "yes, not published" } else { "yes" };
+            groups.entry(built.tag).or_default().push((call, built.id, here));
         }
         for it in &missing {
             let call = format!("{} {}", it.method, it.path);
             groups.entry(it.group).or_default().push((call, it.id, "not yet"));
         }
+        let ours = self.built.iter().filter(|built| self.is_ours(built)).count();
+        let here = self.built.len() - ours;
         let mut page = format!(
-            "\n## {}\n\n{} operations are here, {} are not yet.\n\n| Group | Here | Not yet |\n|---|---|---|\n",
+            "\n## {}\n\n{here} of {} published operations are here, {} are not yet; {ours} more are not in the published \
+             description.\n\n| Group | Here | Not yet |\n|---|---|---|\n",
             self.title,
-            self.built.len(),
+            here + missing.len(),
             missing.len()
         );
         for (group, rows) in &groups {
-            let here = rows.iter().filter(|(_, _, is_here)| *is_here == "yes").count();
+            let here = rows.iter().filter(|(_, _, is_here)| is_here.starts_with("yes")).count();
             writeln!(page, "| {group} | {here} | {} |", rows.len() - here).unwrap();
         }
         for (group, rows) in &groups {
@@ -146,6 +245,17 @@ fn is_current(name: &str, expected: &str) {
 fn lists_of_unbuilt_operations_are_what_is_published_and_not_in_the_operation_table() {
     for face in faces() {
         is_current(&format!("crates/app/src/unbuilt/{}.txt", face.file), &face.expected());
+    }
+}
+
+#[test]
+fn operations_that_are_not_published_are_known_as_such() {
+    for face in faces() {
+        let Some(published) = face.published() else { return };
+        for built in &face.built {
+            let is_published = published.contains_key(&(built.method.to_string(), shape(&built.path)));
+            assert_eq!(face.is_ours(built), !is_published, "{} {}", built.method, built.path);
+        }
     }
 }
 

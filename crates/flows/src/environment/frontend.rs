@@ -26,6 +26,11 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
     api.patch("/v1/environment", "updateEnvironment", update)
         .summary("Get the environment, and the cookie of a developer's browser")
+        .header(
+            "Origin",
+            true,
+            "The origin of the page. Browsers send it by themselves, and apps on devices need not.",
+        )
         .returns::<EnvironmentView<'_>>()
         .public()
         .quiet();

@@ -40,6 +40,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403])
         .limited(limits::GUESSES);
     api.post("/v1/me/remove_password", "removePassword", remove)
+        .wants_body()
         .summary("Remove the password of the current user")
         .returns::<UserAnswer<'_>>()
         .errors(&[403])

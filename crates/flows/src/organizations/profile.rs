@@ -37,6 +37,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads()
         .errors(&[403, 404]);
     api.patch("/v1/organizations/{organization_id}", "updateOrganization", update)
+        .wants_body()
         .summary("Update an organization of the current user")
         .returns::<OrganizationAnswer<'_>>()
         .errors(&[403, 404]);

@@ -2,6 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::kinds::SessionId;
+use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::client::{self, mint, view_context};
@@ -77,10 +78,9 @@ async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
 /// What a session is used for.
 #[derive(Deserialize, JsonSchema)]
 struct Touch {
-    /// The organization to work for from now on, by its id or slug; empty for none.
+    /// The organization to work for from now on, by its id or slug; empty or null for none.
     #[serde(default)]
-    #[schemars(with = "String")]
-    active_organization_id: Option<String>,
+    active_organization_id: Patch<String>,
 }
 
 async fn touch(
@@ -90,7 +90,7 @@ async fn touch(
     Form(input): Form<Touch>,
 ) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
-    let asked = Asked::read(input.active_organization_id.as_deref(), &act.settings);
+    let asked = Asked::read(text(input.active_organization_id).as_deref(), &act.settings);
     let touched = cx.write(move |tx| {
         Box::pin(async move {
             let act = &act;
@@ -156,13 +156,17 @@ async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: SessionStat
     show(&cx, &visitor, outcome).await
 }
 
+/// The name of an organization, as forms send it: empty rather than null.
+fn text(organization: Patch<String>) -> Option<String> {
+    organization.change().map(Option::unwrap_or_default)
+}
+
 /// What a token is for.
 #[derive(Deserialize, JsonSchema)]
 struct CreateToken {
-    /// The organization it names, by its id or slug; empty for none.
+    /// The organization it names, by its id or slug; empty or null for none.
     #[serde(default)]
-    #[schemars(with = "String")]
-    organization_id: Option<String>,
+    organization_id: Patch<String>,
 }
 
 /// The most frequent request of all: every open page renews its token each minute.
@@ -173,7 +177,7 @@ async fn create_token(
 ) -> Result<Response, Failure> {
     let Person { visitor, session, user, active } = person;
     let present = PresentSession { session, user, active };
-    let present = for_organization(&cx, &visitor, present, input.organization_id.as_deref()).await?;
+    let present = for_organization(&cx, &visitor, present, text(input.organization_id).as_deref()).await?;
     let signer = visitor.site.signer(&cx.app, cx.now).await?;
     let jwt = mint(&cx, &visitor, &present, &signer).await?;
     note_use(&cx, &visitor, present).await?;

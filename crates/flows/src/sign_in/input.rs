@@ -6,6 +6,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-fields-of-strategies" = {
+    "action_complete_redirect_url": "Where the browser goes at last when it was sent to another provider.",
+    "oidc_login_hint": "Whom the other provider should expect.",
+    "oidc_prompt": "What the other provider should ask, as OpenID Connect has it.",
+    "token": "The ID token of another provider.",
+    "trusted_device_id": "The device that will sign.",
+}))]
 pub struct CreateSignIn {
     pub strategy: Option<String>,
     #[serde(default)]
@@ -26,6 +33,13 @@ pub struct ReturnedApp {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-fields-of-strategies" = {
+    "action_complete_redirect_url": "Where the browser goes at last when it was sent to another provider.",
+    "oidc_login_hint": "Whom the other provider should expect.",
+    "oidc_prompt": "What the other provider should ask, as OpenID Connect has it.",
+    "passkey_id": "The passkey that will sign.",
+    "trusted_device_id": "The device that will sign.",
+}))]
 pub struct PrepareFirstFactor {
     pub strategy: String,
     pub email_address_id: Option<String>,
@@ -43,6 +57,13 @@ pub struct PrepareSecondFactor {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[schemars(extend("x-fields-of-strategies" = {
+    "public_key_credential": "What the browser made with a passkey, as JSON.",
+    "token": "The ID token of another provider.",
+    "trusted_device_id": "The device that signed.",
+    "client_data": "The text that the device signed.",
+    "algorithm": "How the device signed: `ES256`.",
+}))]
 pub struct AttemptFirstFactor {
     pub strategy: String,
     pub code: Option<Secret>,

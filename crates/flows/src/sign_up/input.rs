@@ -10,6 +10,12 @@ use serde_json::{Map, Value};
 /// Body of `createSignUps` and `updateSignUps`.
 #[derive(Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
+#[schemars(extend("x-fields-of-strategies" = {
+    "action_complete_redirect_url": "Where the browser goes at last when it was sent to another provider.",
+    "oidc_login_hint": "Whom the other provider should expect.",
+    "oidc_prompt": "What the other provider should ask, as OpenID Connect has it.",
+    "token": "The ID token of another provider.",
+}))]
 pub struct SignUpForm {
     /// Go on from a sign-in that found no account. When creating only.
     pub transfer: Option<bool>,

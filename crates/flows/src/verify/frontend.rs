@@ -34,6 +34,8 @@ pub fn routes(api: &mut Api<AppState>) {
 
 #[derive(Deserialize, JsonSchema)]
 struct Verify {
+    /// What stands in the link. Without it, a page says that the link is wrong.
+    #[schemars(extend("x-wanted" = true))]
     token: Option<String>,
     /// Whether the browser was sent to the app before, to learn which developer's browser it is.
     returned: Option<bool>,

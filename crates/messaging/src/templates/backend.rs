@@ -35,7 +35,6 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<TemplateView>();
     api.put("/templates/{template_type}/{slug}", "UpsertTemplate", update)
         .summary("Update a template")
-        .wants_body()
         .deprecated()
         .returns::<TemplateView>()
         .errors(&[403, 423]);
@@ -51,7 +50,6 @@ pub fn routes(api: &mut Api<AppState>) {
         .instead(&[(403, 422), (423, 422)]);
     api.post("/templates/{template_type}/{slug}/toggle_delivery", "ToggleTemplateDelivery", toggle)
         .summary("Say whether this server delivers the messages of a template")
-        .wants_body()
         .deprecated()
         .returns::<TemplateView>()
         .errors(&[423])

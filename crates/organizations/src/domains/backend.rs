@@ -28,6 +28,7 @@ pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Domains");
     api.post("/organizations/{organization_id}/domains", "CreateOrganizationDomain", create)
         .summary("Add a domain to an organization")
+        .wants_body()
         .returns::<DomainView>()
         .errors(&[403]);
     api.get("/organizations/{organization_id}/domains", "ListOrganizationDomains", list_of_organization)

@@ -9,9 +9,9 @@ use serde::Deserialize;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CreateDomain {
-    /// The name, such as `example.com`. It must be given.
+    /// The name, such as `example.com`.
     #[serde(default)]
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("x-wanted" = true))]
     pub name: Option<String>,
     /// `manual_invitation`, which is the default, `automatic_invitation`, `automatic_suggestion` or `enterprise_sso`.
     #[serde(default)]

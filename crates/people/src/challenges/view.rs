@@ -12,6 +12,7 @@ use super::model::{Challenge, State};
 
 word!(State: Unverified, Verified, Transferable, Failed, Expired);
 
+/// How far a proof has come: of an address, a factor or an account.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Verification")]
 pub struct ChallengeView {
@@ -27,8 +28,41 @@ pub struct ChallengeView {
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<FailureView>,
     #[serde(flatten)]
-    #[schemars(skip)]
+    #[schemars(with = "DetailsView")]
     details: Map<String, Value>,
+}
+
+/// What registered strategies show with their challenges. They write it themselves; this tells readers of the contract.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct DetailsView {
+    /// Where the browser has to go, with accounts at other providers.
+    #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+    external_verification_redirect_url: Option<String>,
+    /// The options for the browser as a JSON text, with passkeys; what makes the text unique, with wallets.
+    #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+    nonce: Option<String>,
+    /// The text to sign, with wallets.
+    #[schemars(with = "String", skip_serializing_if = "Option::is_none")]
+    message: Option<String>,
+    /// What a trusted device has to sign.
+    #[schemars(with = "DeviceChallengeView", skip_serializing_if = "Option::is_none")]
+    trusted_device_challenge: Option<DeviceChallengeView>,
+}
+
+#[derive(JsonSchema)]
+#[schemars(inline)]
+#[expect(dead_code, reason = "only its schema is used")]
+struct DeviceChallengeView {
+    #[schemars(extend("enum" = ["trusted_device_challenge"]))]
+    object: String,
+    challenge: String,
+    challenge_id: String,
+    trusted_device_id: String,
+    client_data: String,
+    expires_at: Time,
+    #[schemars(extend("enum" = ["ES256"]))]
+    algorithm: String,
 }
 
 /// Why it failed.

@@ -76,6 +76,41 @@ async fn what_an_organization_may_use_comes_before_what_the_user_may() {
     assert_eq!((&told["fea"], &told["pla"]), (&json!("u:chat"), &json!("u:free")));
 }
 
+/// Posts JSON to an operation of the session.
+async fn post_json(
+    t: &TestServer,
+    at: &mut At<'_>,
+    operation: &str,
+    body: Value,
+) -> latchkey_testkit::Answer {
+    let path = format!("/v1/client/sessions/{}/{operation}?__clerk_api_version=2026-05-12", at.session);
+    let cookies: Vec<String> =
+        at.browser.cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let request = Request::post(&path)
+        .header("host", &t.tenant.frontend_api)
+        .header("origin", "http://localhost:3000")
+        .header("cookie", cookies.join("; "))
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_string()))
+        .unwrap();
+    at.browser.send("POST", &path, request).await
+}
+
+#[tokio::test]
+async fn null_instead_of_an_organization_means_oneself_as_an_empty_text_does() {
+    let t = server(|_| ()).await;
+    let ann = user(&t, "ann@example.com").await;
+    let engines = organization(&t, "engines").await;
+    join(&t, &engines, &ann, "org:member").await;
+    let mut at = At::new(&t, "ann@example.com").await;
+    at.touch(&engines).await.ok();
+    let minted = post_json(&t, &mut at, "tokens", json!({ "organization_id": null })).await.ok();
+    assert!(claims(minted["jwt"].as_str().unwrap()).get("o").is_none());
+    assert_eq!(at.token().await["o"]["id"], json!(engines));
+    post_json(&t, &mut at, "touch", json!({ "active_organization_id": null })).await.ok();
+    assert!(at.token().await.get("o").is_none());
+}
+
 #[tokio::test]
 async fn a_token_for_another_organization_does_not_change_the_session() {
     let t = server(|_| ()).await;
