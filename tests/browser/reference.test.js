@@ -71,6 +71,14 @@ browserTest('reference: every operation has an example that can be read by a she
   }
 });
 
+browserTest('reference: a body that is a list shows what each of its objects has', async ({ page }) => {
+  await open(page);
+  const bulk = section(page, 'CreateBulkInvitations');
+  await bulk.getByText('Body: a list of objects, each with').waitFor();
+  const fields = await bulk.locator('table').first().locator('tr').count();
+  assert.ok(fields > 1, `${fields} fields`);
+});
+
 browserTest('reference: nothing sticks out at any usual width, with everything open', async (visit) => {
   const { page } = visit;
   await open(page);
