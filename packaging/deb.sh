@@ -20,9 +20,10 @@ chmod 755 "$tree"
 install -D -m 755 "$program" "$tree/usr/bin/latchkey"
 install -D -m 644 packaging/latchkey.service "$tree/usr/lib/systemd/system/latchkey.service"
 install -D -m 640 packaging/latchkey.toml "$tree/etc/latchkey/latchkey.toml"
-install -D -m 644 -t "$tree/usr/share/doc/latchkey" README.md CHANGELOG.md
+install -D -m 644 -t "$tree/usr/share/doc/latchkey" README.md CHANGELOG.md SECURITY.md CONTRIBUTING.md Dockerfile
 install -D -m 644 -t "$tree/usr/share/doc/latchkey/docs" docs/*.md
 install -D -m 644 LICENSE "$tree/usr/share/doc/latchkey/copyright"
+ln -s copyright "$tree/usr/share/doc/latchkey/LICENSE"
 
 install -d "$tree/DEBIAN"
 install -m 755 packaging/{postinst,prerm,postrm} "$tree/DEBIAN"
