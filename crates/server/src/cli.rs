@@ -28,8 +28,9 @@ Examples:
   latchkey config > latchkey.toml                  a file with every setting, to be changed
 
 Settings come from ./latchkey.toml (or --config), then from the environment, then from flags; the
-later wins. The master key has no flag, because command lines are visible to others: set
-LATCHKEY_MASTER_KEY, or leave it to the file master.key in the data directory.
+later wins. The master key and the token for metrics have no flag, because command lines are visible
+to others: set LATCHKEY_MASTER_KEY and LATCHKEY_METRICS_TOKEN, or leave the master key to the file
+master.key in the data directory.
 
 Exit codes: 0 it worked, 1 it failed, 2 the command line or the configuration must be corrected.";
 

@@ -8,6 +8,7 @@ mod table;
 use latchkey_kernel::hosts;
 
 use crate::show;
+use crate::trust::is_local_name;
 
 pub(crate) use table::FRAMEWORKS;
 
@@ -40,6 +41,8 @@ pub(crate) struct Framework {
     /// What must stand in code, over plain HTTP and over HTTPS.
     pub(crate) code_plain: &'static [&'static str],
     pub(crate) code_https: &'static [&'static str],
+    /// The same for hosts that are not of this machine, where it is not what HTTPS needs on it.
+    pub(crate) code_production: Option<&'static [&'static str]>,
 }
 
 /// Where a backend finds the Backend API.
@@ -77,6 +80,11 @@ impl Target {
     fn shared_name(&self) -> Option<&str> {
         let name = hosts::name(hosts::authority(self.plain_url.as_deref()?.strip_prefix("http://")?));
         name.ends_with(".localhost").then_some(name)
+    }
+
+    /// Whether browsers reach the Frontend API on their own machine.
+    fn is_local(&self) -> bool {
+        is_local_name(hosts::name(hosts::authority(&self.issuer)))
     }
 }
 
@@ -118,7 +126,11 @@ impl Framework {
 
     /// What must stand in code.
     pub(crate) fn code(&self, target: &Target) -> &'static [&'static str] {
-        if target.plain_url.is_some() { self.code_plain } else { self.code_https }
+        match &target.plain_url {
+            Some(_) => self.code_plain,
+            None if target.is_local() => self.code_https,
+            None => self.code_production.unwrap_or(self.code_https),
+        }
     }
 
     /// The block to paste.
@@ -255,6 +267,18 @@ mod tests {
         assert!(!has_any("127.0.0.1:3401", Some("http://127.0.0.1:3401")));
         assert!(!has_any("ab.localhost:3401", None));
         assert!(!has_any("clerk.example.com", None));
+    }
+
+    #[test]
+    fn pages_of_ones_own_are_only_named_on_this_machine() {
+        let local = example("latchkey.localhost:3401", None, "https://latchkey.localhost:3401");
+        let production = example("clerk.example.com", None, "https://clerk.example.com");
+        for name in ["react", "react-5", "vue"] {
+            let one = FRAMEWORKS.iter().find(|one| one.name == name).unwrap();
+            assert!(one.block(&local).contains("'/sign-in'") || one.block(&local).contains("\"/sign-in\""));
+            let block = one.block(&production);
+            assert!(block.contains("VITE_CLERK_PUBLISHABLE_KEY") && !block.contains("sign-in"), "{block}");
+        }
     }
 
     #[test]

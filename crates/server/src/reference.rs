@@ -1,6 +1,6 @@
 //! `docs/SETTINGS.md`: every setting of an instance and of the server, made from the code.
 
-use latchkey_kernel::settings::explain::{self, ExplainedSetting};
+use latchkey_kernel::settings::explain::{self, ExplainedSetting, ItemField};
 use serde_json::Value;
 
 use crate::config::{REFERENCE, SETTINGS};
@@ -62,10 +62,12 @@ fn group_head(group: &str) -> String {
 }
 
 fn row(setting: &ExplainedSetting) -> String {
-    let ExplainedSetting { path, meaning, values, choices, default } = setting;
+    let ExplainedSetting { path, meaning, values, choices, fields, default } = setting;
     let words = choices.iter().filter(|(_, meaning)| !meaning.is_empty());
     let words: String = words.map(|(word, meaning)| format!(" `{word}`: {meaning}")).collect();
-    format!("| `{path}` | `{default}` | {values} | {meaning}{words} |\n")
+    let field = |field: &ItemField| format!(" `{}` ({}): {}", field.name, field.values, field.meaning);
+    let fields: String = fields.iter().map(field).collect();
+    format!("| `{path}` | `{default}` | {values} | {meaning}{words}{fields} |\n")
 }
 
 /// All attributes have the same settings, so they are explained once.
@@ -146,4 +148,20 @@ fn server_section(name: &str, default: &str, comment: &[&str]) -> String {
         _ => comment.join("\n"),
     };
     format!("\n### `{name}`\n\nDefault `{default}`; {elsewhere}.\n\n{said}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_setting_of_the_server_has_a_text() {
+        let text = server_sections();
+        let sections: Vec<&str> = text.split("\n### ").skip(1).collect();
+        assert!(sections.len() > 20, "{}", sections.len());
+        for section in sections {
+            let said = section.splitn(3, "\n\n").nth(2).unwrap_or_default();
+            assert!(said.trim_end().ends_with('.'), "{section}");
+        }
+    }
 }

@@ -19,7 +19,19 @@ pub struct ExplainedSetting {
     pub values: String,
     /// The words it can be, each with its meaning.
     pub choices: Vec<(String, String)>,
+    /// If it is a list of objects: what each of them has.
+    pub fields: Vec<ItemField>,
     pub default: Value,
+}
+
+/// What an object in a list has.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ItemField {
+    pub name: String,
+    /// What it says.
+    pub meaning: String,
+    /// What it can be.
+    pub values: String,
 }
 
 /// All settings, in the order of the document.
@@ -74,6 +86,7 @@ fn explained(schema: &Value, path: String, default: Value) -> ExplainedSetting {
         meaning: meaning(field),
         values: values(schema, field),
         choices: choices(schema, field),
+        fields: fields(schema, field),
         path,
         default,
     }
@@ -142,6 +155,17 @@ fn items(schema: &Value, item: &Value) -> String {
     }
 }
 
+fn fields(schema: &Value, field: &Value) -> Vec<ItemField> {
+    let item = resolved(schema, &resolved(schema, field)["items"]);
+    let properties = item["properties"].as_object().into_iter().flatten();
+    let explained = properties.map(|(name, field)| ItemField {
+        name: name.clone(),
+        meaning: meaning(field),
+        values: values(schema, field),
+    });
+    explained.collect()
+}
+
 fn choices(schema: &Value, field: &Value) -> Vec<(String, String)> {
     let place = resolved(schema, field);
     let described = place["oneOf"].as_array().into_iter().flatten().filter_map(Value::as_object);
@@ -164,6 +188,10 @@ mod tests {
         for setting in all().unwrap() {
             assert!(setting.meaning.ends_with('.') || setting.meaning.ends_with('`'), "{setting:?}");
             assert!(!setting.values.is_empty(), "{setting:?}");
+            for field in &setting.fields {
+                assert!(field.meaning.ends_with('.') && !field.values.is_empty(), "{field:?}");
+            }
+            assert_eq!(setting.values.contains("objects"), !setting.fields.is_empty(), "{setting:?}");
         }
     }
 

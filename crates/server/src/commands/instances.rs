@@ -47,7 +47,7 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
 pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
     let wanted = line.get_one::<String>("environment").and_then(|name| Environment::parse(name));
     let environment = wanted.unwrap_or(Environment::Development);
-    let mut storage = Storage::open(config).await?;
+    let mut storage = keys::open_anywhere(config).await?;
     let master = storage.master_key(config).await?;
     let host = host(config, &storage, environment, line.get_one::<String>("frontend-api"))?;
     let made = provision::create(&storage.db, environment, host, &master).await?;

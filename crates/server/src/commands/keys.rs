@@ -27,9 +27,14 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
     make(config, Storage::existing(config).await?, line).await
 }
 
-/// The same where there may be no database yet, so that keys can be had before the server's first start. A
-/// new database is named: in a mistyped folder its keys are not those of the server that runs.
+/// The same where there may be no database yet, so that keys can be had before the server's first start.
 pub(crate) async fn create_anywhere(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    make(config, open_anywhere(config).await?, line).await
+}
+
+/// Opens the database, or makes it where there is none yet. A new one is named: in a mistyped folder it is not that of the
+/// server that runs.
+pub(super) async fn open_anywhere(config: &Config) -> Result<Storage, Failure> {
     let missing = match &config.database {
         Location::Sqlite(file) if !file.exists() => Some(file),
         _ => None,
@@ -39,7 +44,7 @@ pub(crate) async fn create_anywhere(config: &Config, line: &ArgMatches) -> Resul
         let full = path::absolute(file).unwrap_or_else(|_| file.clone());
         show::note(&format!("a new database was made at {}", full.display()));
     }
-    make(config, storage, line).await
+    Ok(storage)
 }
 
 /// On a database without instances the first one is made.

@@ -5,7 +5,7 @@ use std::io::Read;
 use clap::ArgMatches;
 use latchkey_base::kinds::InstanceId;
 use latchkey_kernel::instances::change::{self, ChangedSettings};
-use latchkey_kernel::settings::explain::{self, ExplainedSetting};
+use latchkey_kernel::settings::explain::{self, ExplainedSetting, ItemField};
 use latchkey_kernel::settings::{SealedSetting, Settings, SettingsFault, edit};
 use serde_json::{Map, Value, json};
 
@@ -62,10 +62,12 @@ fn explain(found: &[(String, Value)], as_json: bool) -> Result<(), Failure> {
 }
 
 fn in_words(setting: &ExplainedSetting, value: &Value) -> String {
-    let ExplainedSetting { path, meaning, values, choices, default } = setting;
+    let ExplainedSetting { path, meaning, values, choices, fields, default } = setting;
     let words = choices.iter().filter(|(_, meaning)| !meaning.is_empty());
     let words: String = words.map(|(word, meaning)| format!("\n    {word}: {meaning}")).collect();
-    format!("{path} = {value}\n  {meaning}{words}\n  Values: {values}. Default: {default}.")
+    let field = |field: &ItemField| format!("\n    {} ({}): {}", field.name, field.values, field.meaning);
+    let fields: String = fields.iter().map(field).collect();
+    format!("{path} = {value}\n  {meaning}{words}{fields}\n  Values: {values}. Default: {default}.")
 }
 
 fn in_json(setting: &ExplainedSetting, value: &Value) -> Value {

@@ -20,6 +20,7 @@ const BACKEND_ONLY: Framework = Framework {
     start: None,
     code_plain: &[],
     code_https: &[],
+    code_production: None,
 };
 
 /// A server on Node, which reads a file of variables only when it is told to.
@@ -85,6 +86,9 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
             "  signInUrl=\"/sign-in\" signUpUrl=\"/sign-up\">, with pages there that show <SignIn /> and <SignUp />",
         ],
+        code_production: Some(&[
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}>",
+        ]),
         ..VITE
     },
     Framework {
@@ -103,6 +107,9 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
             "  signInUrl=\"/sign-in\" signUpUrl=\"/sign-up\">, with pages there that show <SignIn /> and <SignUp />",
         ],
+        code_production: Some(&[
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}>",
+        ]),
         ..VITE
     },
     Framework {
@@ -136,6 +143,9 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY,",
             "  signInUrl: '/sign-in', signUpUrl: '/sign-up' }), with pages there that show <SignIn /> and <SignUp />",
         ],
+        code_production: Some(&[
+            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY })",
+        ]),
         ..VITE
     },
     Framework {

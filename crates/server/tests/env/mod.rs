@@ -78,6 +78,10 @@ fn a_production_instance_is_reached_by_its_keys_and_its_secret_is_not_made_up() 
     );
     let block = text(&home.run(&["env", "next", "--instance", id]).stdout);
     assert!(block.contains("# CLERK_SECRET_KEY=…  (only its digest is kept"), "{block}");
+    for framework in ["react", "react-5", "vue"] {
+        let block = text(&home.run(&["env", framework, "--instance", id]).stdout);
+        assert!(block.contains("# In code: ") && !block.contains("sign-in"), "{block}");
+    }
 }
 
 #[test]

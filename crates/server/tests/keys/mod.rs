@@ -73,6 +73,16 @@ fn keys_works_before_the_first_start() {
 }
 
 #[test]
+fn an_instance_in_a_new_database_is_created_with_a_word_of_where_it_is() {
+    let home = Home::new();
+    let (_, remarks) = home.json(&PRODUCTION);
+    let says_where = |line: &str| line.starts_with("a new database was made at /");
+    assert_eq!(remarks.lines().any(says_where), home.has_file(), "{remarks}");
+    let (_, remarks) = home.json(&["instances", "create", "--environment", "development", "--json"]);
+    assert!(!remarks.lines().any(says_where), "{remarks}");
+}
+
+#[test]
 fn keys_are_listed_and_a_revoked_one_is_refused_at_once() {
     let home = Home::new();
     let server = home.serve();
