@@ -66,8 +66,9 @@ fn row(setting: &ExplainedSetting) -> String {
     let words = choices.iter().filter(|(_, meaning)| !meaning.is_empty());
     let words: String = words.map(|(word, meaning)| format!(" `{word}`: {meaning}")).collect();
     let field = |field: &ItemField| format!(" `{}` ({}): {}", field.name, field.values, field.meaning);
+    let heading = if fields.is_empty() { "" } else { " Each has:" };
     let fields: String = fields.iter().map(field).collect();
-    format!("| `{path}` | `{default}` | {values} | {meaning}{words}{fields} |\n")
+    format!("| `{path}` | `{default}` | {values} | {meaning}{words}{heading}{fields} |\n")
 }
 
 /// All attributes have the same settings, so they are explained once.
