@@ -208,7 +208,7 @@ catalogue! {
     RequestInvalidForEnvironment = 400 "request_invalid_for_environment" "This is not available on instances of this environment.";
     RequestTimeout = 408 "request_timeout" "The request took too long to arrive or to answer.";
     ResourceNotFound = 404 "resource_not_found" "Nothing was found.";
-    RouteNotFound = 404 "route_not_found" "There is no such path in this API. Paths begin with /v1; /reference of the Backend API lists them.";
+    RouteNotFound = 404 "route_not_found" "There is no operation at this path. /reference of the Backend API lists those there are.";
     ServiceUnavailable = 503 "service_unavailable" "The server is busy or its database is out of reach.";
     TooManyRequests = 429 "too_many_requests" "Too many requests.";
     UnsupportedContentType = 415 "unsupported_content_type" "This Content-Type is not accepted here.";

@@ -2,7 +2,7 @@
 //! answer in the version asked for.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Once, OnceLock};
 
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
@@ -269,9 +269,26 @@ pub fn client_network(headers: &HeaderMap, extensions: &Extensions, trust: Trust
 fn client_address(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> Option<IpAddr> {
     let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
     Some(match trust {
-        Trust::Proxies(proxies) => forwarded_for(headers, peer.ip(), proxies),
+        Trust::Proxies(proxies) => {
+            warn_of_proxy(headers, peer.ip(), proxies);
+            forwarded_for(headers, peer.ip(), proxies)
+        }
         Trust::Peer => forwarded_for(headers, peer.ip(), &[peer.ip()]),
     })
+}
+
+/// A proxy on this machine that is not trusted makes all visitors look like one address. Said once.
+fn warn_of_proxy(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) {
+    static SAID: Once = Once::new();
+    let peer = peer.to_canonical();
+    let is_trusted = || trusted.iter().any(|proxy| proxy.to_canonical() == peer);
+    if peer.is_loopback() && headers.contains_key("x-forwarded-for") && !is_trusted() {
+        SAID.call_once(|| {
+            tracing::warn!(
+                "{peer} sends X-Forwarded-For and is not in trusted_proxies: all visitors behind it count as one address"
+            );
+        });
+    }
 }
 
 /// An address as proxies write it: alone, in brackets, or with a port.

@@ -43,6 +43,12 @@ impl FromRequestParts<AppState> for Reader {
 
 async fn by_pass(parts: &Parts, AppState(app): &AppState) -> Result<SecretKey> {
     let instance = rules::read_pass(&app.master, auth::bearer(parts)?, app.clock.now());
-    let instance = instance.ok_or_else(|| Error::new(Code::ClerkKeyInvalid))?;
+    let ended = || {
+        Error::new(Code::ClerkKeyInvalid).saying(
+            "This link to the inbox has ended: links are good for a day. Start the server again for a new one, or use the \
+             secret key.",
+        )
+    };
+    let instance = instance.ok_or_else(ended)?;
     auth::admit_to(app, parts, &instance).await
 }

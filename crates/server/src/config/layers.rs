@@ -85,7 +85,8 @@ impl Layers {
                 let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
                 let line = before.matches('\n').count() + 1;
                 let what = format!("Line {line} is not TOML: {}.", error.message());
-                problems.push(Problem::new("the whole file", source, what, "Correct that line."));
+                let right = "Correct that line. Texts stand in quotes: listen = \"127.0.0.1:3400\".";
+                problems.push(Problem::new("the whole file", source, what, right));
             }
         }
     }
