@@ -6,8 +6,12 @@
 //! Memory is bounded, and a full table admits nobody for free. A full shard first drops windows that have ended. If
 //! it is still full, it keeps every window it has: whoever is being limited stays limited, however many keys others
 //! make up. A new key is then counted in one of a fixed number of cells, together with the other keys that share the
-//! cell. Keys that anybody can make up in any number (addresses) and keys that cost something (instances, people)
-//! lie in tables of their own, so that a flood of the first does not touch the second.
+//! cell.
+//!
+//! Keys that anybody can make up in any number (addresses), keys that anybody is given for the asking (clients) and keys
+//! that cost something (instances, people) lie in tables of their own, so that a flood of the first does not touch the
+//! others. Windows of an hour or more lie apart from short ones of the same keys: of a day's windows none ends for hours,
+//! and they must not take the room of those that end within seconds.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,8 +21,14 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use latchkey_base::Time;
 
 const SHARDS: usize = 64;
-/// 64 × 4096 windows of 24 bytes: some 12 MB for each table when every one is in use.
+/// 64 × 4096 windows of 24 bytes: some 12 MB for each table when every one is in use. A table that nobody fills is small.
 const WINDOWS_PER_SHARD: usize = 4096;
+/// The same for long windows of known keys, of which everybody has one who changed something today: a million people fit,
+/// also when one shard gets a few more of them than another. Some 50 MB when every one is in use, and with the five other
+/// tables 115 MB.
+const LONG_KNOWN_WINDOWS_PER_SHARD: usize = 16 * 1024;
+/// Windows from this length on are long ones.
+const LONG_MS: i64 = 3600 * 1000;
 /// Cells of a shard for keys that find no room, for each limit.
 const CELLS_PER_SHARD: usize = 64;
 
@@ -69,7 +79,9 @@ pub enum Per {
 pub enum Keys {
     /// Anybody, in any number: addresses, and the networks they belong to.
     Open,
-    /// Only those who were let in: instances, people, clients, objects of an instance.
+    /// Anybody, but only as many as they may ask for: clients, and browsers of developers.
+    Client,
+    /// Only those who were let in: instances, people, objects of an instance.
     Known,
 }
 
@@ -124,6 +136,11 @@ impl<'a> Counter<'a> {
         Counter { keys: Keys::Open, scope, key: key.into(), limit }
     }
 
+    /// One whose key is a client, or the browser of a developer.
+    pub fn client(scope: &'static str, key: impl Into<Cow<'a, str>>, limit: Limit) -> Counter<'a> {
+        Counter { keys: Keys::Client, scope, key: key.into(), limit }
+    }
+
     /// One whose key belongs to somebody who was let in.
     pub fn known(scope: &'static str, key: impl Into<Cow<'a, str>>, limit: Limit) -> Counter<'a> {
         Counter { keys: Keys::Known, scope, key: key.into(), limit }
@@ -131,10 +148,16 @@ impl<'a> Counter<'a> {
 }
 
 /// All counters of this process.
-#[derive(Default)]
 pub struct Throttle {
-    open: Table,
-    known: Table,
+    open: Tables,
+    client: Tables,
+    known: Tables,
+}
+
+/// The windows of one kind of keys.
+struct Tables {
+    short: Table,
+    long: Table,
 }
 
 struct Table {
@@ -142,9 +165,10 @@ struct Table {
     shards: Vec<Mutex<Shard>>,
 }
 
-#[derive(Default)]
 struct Shard {
     windows: HashMap<u64, Window>,
+    /// How many windows there may be.
+    room: usize,
     /// What is counted for keys that found no room, by their limit. Limits are constants or settings of the server, so
     /// there are few; apart, because a short window must not last as long as a long one, and keys that may count to a
     /// thousand must not use up what those have that may count to three.
@@ -159,10 +183,43 @@ struct Window {
     count: u32,
 }
 
-impl Default for Table {
-    fn default() -> Table {
-        Table { hasher: RandomState::new(), shards: (0..SHARDS).map(|_| Mutex::default()).collect() }
+impl Default for Throttle {
+    fn default() -> Throttle {
+        Throttle {
+            open: Tables::new(WINDOWS_PER_SHARD),
+            client: Tables::new(WINDOWS_PER_SHARD),
+            known: Tables::new(LONG_KNOWN_WINDOWS_PER_SHARD),
+        }
     }
+}
+
+impl Tables {
+    /// With room for so many long windows in each shard.
+    fn new(long: usize) -> Tables {
+        Tables { short: Table::new(WINDOWS_PER_SHARD), long: Table::new(long) }
+    }
+
+    fn of(&self, limit: Limit) -> &Table {
+        match limit.window_ms >= LONG_MS {
+            true => &self.long,
+            false => &self.short,
+        }
+    }
+}
+
+impl Table {
+    fn new(room: usize) -> Table {
+        let shard = || Shard { windows: HashMap::new(), room, cells: HashMap::new(), swept_at: None };
+        Table { hasher: RandomState::new(), shards: (0..SHARDS).map(|_| Mutex::new(shard())).collect() }
+    }
+
+    fn windows(&self) -> usize {
+        self.shards.iter().map(|shard| open(shard).windows.len()).sum()
+    }
+}
+
+fn open(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Throttle {
@@ -194,21 +251,30 @@ impl Throttle {
         let (hash, shard) = self.shard(counter);
         let window = match shard.windows.get(&hash) {
             Some(window) => window,
-            None if shard.windows.len() < WINDOWS_PER_SHARD => return None,
+            None if shard.windows.len() < shard.room => return None,
             None => shard.cells.get(&limit)?.get(cell(hash))?,
         };
         (window.is_open(limit, now) && window.count >= limit.requests).then(|| window.wait_seconds(now))
     }
 
-    /// The hash of a counter, and the shard it lies in.
-    fn shard(&self, Counter { keys, scope, key, .. }: &Counter<'_>) -> (u64, MutexGuard<'_, Shard>) {
-        let table = match keys {
+    /// How many windows of an hour or more are kept for keys of a kind, those that have ended included.
+    pub fn long_windows(&self, keys: Keys) -> usize {
+        self.tables(keys).long.windows()
+    }
+
+    fn tables(&self, keys: Keys) -> &Tables {
+        match keys {
             Keys::Open => &self.open,
+            Keys::Client => &self.client,
             Keys::Known => &self.known,
-        };
+        }
+    }
+
+    /// The hash of a counter, and the shard it lies in.
+    fn shard(&self, Counter { keys, scope, key, limit }: &Counter<'_>) -> (u64, MutexGuard<'_, Shard>) {
+        let table = self.tables(*keys).of(*limit);
         let hash = table.hasher.hash_one((scope, key));
-        let shard = &table.shards[hash as usize % SHARDS];
-        (hash, shard.lock().unwrap_or_else(PoisonError::into_inner))
+        (hash, open(&table.shards[hash as usize % SHARDS]))
     }
 }
 
@@ -226,14 +292,14 @@ impl Shard {
     }
 
     fn has_room_for(&mut self, hash: u64, now: Time) -> bool {
-        if self.windows.len() < WINDOWS_PER_SHARD || self.windows.contains_key(&hash) {
+        if self.windows.len() < self.room || self.windows.contains_key(&hash) {
             return true;
         }
         if self.swept_at.is_none_or(|swept_at| now < swept_at || now.ms_since(swept_at) >= 1000) {
             self.windows.retain(|_, window| window.ends_at > now);
             self.swept_at = Some(now);
         }
-        self.windows.len() < WINDOWS_PER_SHARD
+        self.windows.len() < self.room
     }
 }
 
@@ -308,8 +374,7 @@ mod tests {
         let throttle = Throttle::default();
         let start = Time::from_ms(0);
         flood(&throttle, start).await;
-        let held: usize = throttle.open.shards.iter().map(|shard| shard.lock().unwrap().windows.len()).sum();
-        assert_eq!(held, SHARDS * WINDOWS_PER_SHARD, "the table is full");
+        assert_eq!(throttle.open.short.windows(), SHARDS * WINDOWS_PER_SHARD, "the table is full");
         let cells = SHARDS * CELLS_PER_SHARD * TWO.requests as usize;
         let mut admitted = 0;
         for key in 0..10 * cells {
@@ -348,6 +413,58 @@ mod tests {
         assert!(throttle.hit(&Counter::open("b", "somebody", TWO), start).await.is_ok());
         assert_eq!(throttle.wait(&Counter::open("b", "somebody", TWO), start).await, Some(10));
         assert_eq!(throttle.hit(&Counter::open("b", "somebody", TWO), start).await, Err(10));
+    }
+
+    const TWO_A_DAY: Limit = Limit { requests: 2, window_ms: 24 * 3600 * 1000 };
+
+    /// Counts as many new keys as fill a table of short windows, and some more.
+    async fn fill<'a>(throttle: &Throttle, counter: impl Fn(String) -> Counter<'a>) {
+        for key in 0..SHARDS * WINDOWS_PER_SHARD * 5 / 4 {
+            let _ = throttle.hit(&counter(key.to_string()), Time::from_ms(0)).await;
+        }
+    }
+
+    /// Whether so many keys are each counted by themselves, whatever others count.
+    async fn have_room<'a>(
+        throttle: &Throttle,
+        keys: usize,
+        counter: impl Fn(String) -> Counter<'a>,
+    ) -> bool {
+        for key in 0..keys {
+            if throttle.hit(&counter(format!("later {key}")), Time::from_ms(1)).await != Ok(1) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[tokio::test]
+    async fn clients_and_addresses_in_any_number_leave_people_their_room() {
+        let throttle = Throttle::default();
+        for limit in [TWO, TWO_A_DAY] {
+            fill(&throttle, |key| Counter::open("a", key, limit)).await;
+            assert!(have_room(&throttle, 20_000, |key| Counter::client("a", key, limit)).await);
+            fill(&throttle, |key| Counter::client("a", key, limit)).await;
+            assert!(!have_room(&throttle, 20_000, |key| Counter::client("a", key, limit)).await);
+            assert!(have_room(&throttle, 20_000, |key| Counter::known("a", key, limit)).await);
+        }
+    }
+
+    #[tokio::test]
+    async fn windows_of_a_day_do_not_take_the_room_of_short_ones() {
+        let throttle = Throttle::default();
+        fill(&throttle, |key| Counter::open("a", key, TWO_A_DAY)).await;
+        fill(&throttle, |key| Counter::client("a", key, TWO_A_DAY)).await;
+        assert!(have_room(&throttle, 20_000, |key| Counter::open("a", key, TWO)).await);
+        assert!(have_room(&throttle, 20_000, |key| Counter::client("a", key, TWO)).await);
+    }
+
+    #[tokio::test]
+    async fn a_million_people_each_have_a_window_of_a_day() {
+        let throttle = Throttle::default();
+        assert!(have_room(&throttle, 1_000_000, |key| Counter::known("a", key, TWO_A_DAY)).await);
+        assert_eq!(throttle.long_windows(Keys::Known), 1_000_000);
+        assert_eq!(throttle.known.short.windows(), 0);
     }
 
     #[tokio::test]
