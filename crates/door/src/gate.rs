@@ -146,7 +146,9 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         let what = (operation, request.uri().path());
         app.rate_limits.check_visitor(&app.throttle, who, what, app.clock.now()).await?;
         if operation.writes_for_anybody() && request.method() != Method::OPTIONS {
-            counting::count_writer(app, &site, (request.headers(), request.uri()), network).await?;
+            let weight = counting::weight_of(request);
+            let head = (request.headers(), request.uri());
+            counting::count_writer(app, &site, head, weight, network).await?;
         }
     }
     if let Some(share) = request.extensions().get::<BodyShare>() {

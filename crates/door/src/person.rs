@@ -59,7 +59,7 @@ impl FromRequestParts<AppState> for Person {
         let mine = found.filter(|found| found.session.client == client.id && found.session.is_live(now));
         let present = mine.ok_or_else(|| Error::new(Code::SignedOut))?;
         drop(tx);
-        counting::count_person(app, parts, &visitor.site, present.user.id.as_str()).await?;
+        counting::count_person(app, parts, &visitor.site, &present.user.id).await?;
         Ok(Person::of(visitor, present))
     }
 }
@@ -82,7 +82,7 @@ impl FromRequestParts<AppState> for PersonInPath {
             Some(person) => person,
             None => in_path(parts, state, &id).await?,
         };
-        counting::count_person(&state.0, parts, &person.visitor.site, person.user.id.as_str()).await?;
+        counting::count_person(&state.0, parts, &person.visitor.site, &person.user.id).await?;
         Ok(PersonInPath(person))
     }
 }

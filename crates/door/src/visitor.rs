@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::extract::FromRequestParts;
 use axum::http::header::{AUTHORIZATION, ORIGIN};
 use axum::http::request::Parts;
-use latchkey_base::kinds::{ClientId, DevBrowserId, InstanceId};
+use latchkey_base::kinds::{ClientId, DevBrowserId, InstanceId, SessionId};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -18,6 +18,7 @@ use latchkey_presence::clients::token::ClientProof;
 use latchkey_presence::clients::{store, token};
 use latchkey_presence::sessions::present::{ClientWithSessions, PresentSession};
 use latchkey_web::api::{Credential, Operation};
+use latchkey_web::input::Path;
 use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
@@ -285,8 +286,9 @@ impl FromRequestParts<AppState> for Visitor {
 
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Visitor, Failure> {
         let visitor = Visitor::read(parts, state).await?;
-        if let Some(client) = &visitor.client {
-            counting::count_person(&state.0, parts, &visitor.site, client.id.as_str()).await?;
+        if counting::limited_by_person(&state.0, parts).is_some() {
+            let named = Path::<SessionId>::from_request_parts(parts, state).await.ok();
+            counting::count_visitor(&state.0, parts, &visitor, named.as_ref().map(|Path(id)| id)).await?;
         }
         Ok(visitor)
     }

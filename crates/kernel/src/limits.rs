@@ -12,10 +12,12 @@ use crate::environment::Environment;
 
 mod lanes;
 mod memory;
+mod people;
 mod writers;
 
 pub use lanes::{CROWDED_CLIENTS_LANE, RESIZING_LANE, UPLOADS_LANE, hashing, long_reads};
 pub use memory::{BACKEND_ANSWERS_BYTES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
+pub use writers::weight;
 
 /// Largest metadata of each kind, as published.
 pub const METADATA_BYTES: usize = 8 * 1024;
@@ -86,6 +88,9 @@ pub const SESSION_RETENTION_MS: i64 = 30 * 24 * 3600 * 1000;
 /// How long a browser nobody is signed in on is remembered: longer than a session of a week is kept, so that few
 /// of those whose time has come still hold one.
 pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
+/// The same where nobody ever signed in: attempts to sign in and up end after a day, and a browser that comes back later gets
+/// another client. Strangers can have a million clients made in a day, so they must not stay for weeks.
+pub const CLIENT_WITHOUT_PEOPLE_RETENTION_MS: i64 = 3 * 24 * 3600 * 1000;
 /// Sessions that a user may have at a time, on all clients; the oldest gives way. All of them end in one transaction when
 /// the password changes.
 pub const SESSIONS_OF_USER: i64 = 1_000;
@@ -197,6 +202,7 @@ pub enum RateLimits {
 
 const TEN_SECONDS: i64 = 10_000;
 const ONE_HOUR: i64 = 3_600_000;
+const ONE_DAY: i64 = 24 * ONE_HOUR;
 
 impl Default for RateLimits {
     fn default() -> RateLimits {
@@ -321,21 +327,30 @@ pub const CHANGES_OF_PERSON: PersonRate =
 /// otherwise: 9.5 KB for one with 8 KB of metadata, some 35 KB where backends filled the other two kinds as well. So a
 /// person who changes one letter in a loop adds at most 4.75 MB a day (17.5 MB), and keeps at most 143 MB there
 /// (525 MB). Nobody changes their account 500 times in a day by hand.
-pub const CHANGES_OF_PERSON_DAILY: PersonRate = PersonRate {
-    name: "changes of a person in a day",
-    limit: Limit { requests: 500, window_ms: 24 * 3600 * 1000 },
-};
+pub const CHANGES_OF_PERSON_DAILY: PersonRate =
+    PersonRate { name: "changes of a person in a day", limit: Limit { requests: 500, window_ms: ONE_DAY } };
+/// The same changes by all people of one address: an office of a thousand people may each change something twenty times.
+/// Whoever has thousands of accounts adds 190 MB a day (700 MB) from one address. This machine is no address: people who
+/// come by a proxy that is not trusted, and test suites, seem to be here. Neither is one that is not known.
+pub const CHANGES_OF_ADDRESS_DAILY: Limit = Limit { requests: 20_000, window_ms: ONE_DAY };
+/// The same for the network of an address (`Network::wide`), beyond the first `LIGHT_PERSON` changes of each: 950 MB a day
+/// (3.5 GB). Mobile providers have thousands of people behind a /16; they are not stopped by a few who rent addresses there.
+pub const CHANGES_OF_NETWORK_DAILY: Limit = Limit { requests: 100_000, window_ms: ONE_DAY };
+/// What a person may change in a day and still be a light one, whom nothing stops that all people do together.
+pub const LIGHT_PERSON: u32 = 20;
+/// The changes of all people of an instance together beyond the first `LIGHT_PERSON` of each: 1.9 GB a day (7 GB), from
+/// however many addresses. The first ones are not counted, so that those who do nothing unusual never use it up; they are 190
+/// KB a day (700 KB) for each account, so they are bounded by how many accounts there are, and by address.
+pub const CHANGES_OF_INSTANCE_DAILY: Limit = Limit { requests: 200_000, window_ms: ONE_DAY };
 /// Sessions that one person opens in a day, from whatever addresses, on an instance without test mode. Beginning and ending
 /// one are an event each, with the whole user. Those who sign in for every test of a suite do so on a development instance.
 pub const SESSIONS_OPENED_DAILY: i64 = 500;
 /// How long that day is.
-pub const SESSIONS_OPENED_MS: i64 = 24 * ONE_HOUR;
+pub const SESSIONS_OPENED_MS: i64 = ONE_DAY;
 /// Changes of how people of a domain join: each may invite everybody who has an address of the domain, or take that back,
 /// and every invitation is an event.
-pub const ENROLLMENT_MODES_DAILY: PersonRate = PersonRate {
-    name: "enrollment modes in a day",
-    limit: Limit { requests: 20, window_ms: 24 * 3600 * 1000 },
-};
+pub const ENROLLMENT_MODES_DAILY: PersonRate =
+    PersonRate { name: "enrollment modes in a day", limit: Limit { requests: 20, window_ms: ONE_DAY } };
 /// Using a session and changing between sessions: scripts do so whenever a page comes into view. It overwrites two
 /// rows and adds none, so there is no bound for the day.
 pub const TOUCHES: PersonRate =
@@ -349,9 +364,15 @@ pub const DEFAULT_RATES: DefaultRates = DefaultRates {
 
 const TEN_MINUTES: i64 = 10 * 60 * 1000;
 
+/// For how many bytes of its body a request of somebody who is not signed in counts once more. Forms to sign in and up are
+/// shorter. What is stored of a body is about as long as the body, besides 440 bytes of a client and 580 of an attempt
+/// with their index entries (measured on SQLite). So a request that counts once stores 1.5 KB at most and one that counts
+/// seventeen times, with 8 KB of metadata, 9.4 KB: 550 bytes for each time.
+pub const BYTES_OF_WEIGHT: u64 = 512;
+
 /// What browsers write that show no client yet, of one address: an office of hundreds of people who all begin to sign in
-/// within ten minutes, or a test suite with a thousand fresh browsers. Each writes a row or two of some 300
-/// bytes with their index entries.
+/// within ten minutes, or a test suite with a thousand fresh browsers. A request with a long body counts as several
+/// (`weight`), here and wherever else somebody writes who is not signed in.
 pub const STRANGERS_OF_ADDRESS: Limit = Limit { requests: 1500, window_ms: TEN_MINUTES };
 /// The same for the network of an address (an IPv4 /16, an IPv6 /32): whoever rents thousands of addresses has them
 /// side by side. Half of what all networks have together.
@@ -365,7 +386,9 @@ pub const LIGHT_STRANGER: u32 = 20;
 /// What the light askers of one network may take from the reserve.
 pub const RESERVE_OF_STRANGERS_OF_NETWORK: Limit = Limit { requests: 200, window_ms: TEN_MINUTES };
 /// The reserve of an instance, as large as the sum: whoever wants to use up both needs 300 addresses in 30 networks.
-/// Both together are at most 1,728,000 such requests a day, some 860 MB, however many addresses take part. While both
+/// Both together are at most 1,728,000 such requests a day, however many addresses take part: 1.6 GB if each begins to sign
+/// in, 2.6 GB if each is as long as it may be and counts once. Of that the attempts stay for a day and the clients, 750 MB,
+/// for three (`CLIENT_WITHOUT_PEOPLE_RETENTION_MS`). Browsers of developers are 400 MB and stay for 45 days. While both
 /// are used up, browsers without a client wait; those with one, and everybody signed in, do not. A constant, as the sum
 /// is: a larger one costs storage, a smaller one sign-ins, whatever the instance is for.
 pub const RESERVE_OF_STRANGERS: Limit = Limit { requests: 6000, window_ms: TEN_MINUTES };
@@ -375,8 +398,9 @@ pub const WRITES_OF_CLIENT: Limit = Limit { requests: 200, window_ms: TEN_SECOND
 /// The same for an hour.
 pub const WRITES_OF_CLIENT_HOURLY: Limit = Limit { requests: 5000, window_ms: 3600 * 1000 };
 /// The same for all clients together, but for those on which somebody is signed in. Four clients that write as much as
-/// they may use it up; the others then take from `RESERVE_OF_CLIENTS`. Attempts to sign in and up are deleted after a
-/// day.
+/// they may use it up; the others then take from `RESERVE_OF_CLIENTS`. A client has one attempt to sign in and one to sign
+/// up, which a new one replaces: with the reserve, and as many clients as strangers may have made, 4 GB a day, deleted
+/// after a day.
 pub const WRITES_OF_CLIENTS: Limit = Limit { requests: 20_000, window_ms: TEN_MINUTES };
 /// What a client may write in an hour and still take from the reserve: signing in takes about five writes.
 pub const LIGHT_CLIENT: u32 = 200;
@@ -480,23 +504,6 @@ impl RateLimits {
 }
 
 impl RateLimits {
-    /// Counts what somebody does who is signed in, by the limits of the operation; an error when it is one too many.
-    /// `person` is the id of the user, or of the client where the operation works on a client.
-    pub async fn check_person(
-        &self,
-        throttle: &Throttle,
-        (instance, person): (&str, &str),
-        operation: &Operation,
-        now: Time,
-    ) -> Result<()> {
-        let RateLimits::On { .. } = self else { return Ok(()) };
-        for PersonRate { name, limit } in operation.person_rates.unwrap_or_default() {
-            let key = format!("{instance}/{person}");
-            count(throttle, &Counter::known(name, key, *limit), now).await?;
-        }
-        Ok(())
-    }
-
     /// Counts an upload of a person by its pixels, before they are decoded; an error when they are too many.
     pub async fn check_upload(
         &self,
@@ -574,7 +581,12 @@ fn suspicious_templates(instance: &str) -> Counter<'_> {
 
 /// Counts a request, and tells how many there were; an error when it is one too many.
 async fn count(throttle: &Throttle, counter: &Counter<'_>, now: Time) -> Result<u32> {
-    throttle.hit(counter, now).await.map_err(|wait| too_many(counter.limit, wait))
+    weigh(throttle, counter, 1, now).await
+}
+
+/// The same for a request that counts as `weight` of them.
+async fn weigh(throttle: &Throttle, counter: &Counter<'_>, weight: u32, now: Time) -> Result<u32> {
+    throttle.weigh(counter, weight, now).await.map_err(|wait| too_many(counter.limit, wait))
 }
 
 /// An error when one more would be too many. Counts nothing, and takes no place in the table of counters.

@@ -145,4 +145,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0024_clients_without_people",
+        common: include_str!("../../../migrations/0024_clients_without_people.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -45,7 +45,7 @@ impl TestServer {
     pub async fn signed_in(&self, tenant: &Tenant, user: &str) -> SignedIn {
         let (instance, id): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
         let (now, rng) = (self.clock.now(), self.rng());
-        let mut client = Client::new(&instance, now, &*rng);
+        let mut client = Client::new(&instance, now, &*rng).knows(&id);
         let secret = token::secret(&*rng);
         let digest = token::digest(&secret);
         let opened = self.db().write(move |tx| {

@@ -22,6 +22,12 @@ impl Network {
         }
     }
 
+    /// Whether it is this machine, or not known: whoever comes by a proxy that is not trusted seems to be here.
+    pub fn is_here(self) -> bool {
+        // The upper half of `::1` is that of `::`.
+        self == Network::UNKNOWN || self.0.is_loopback()
+    }
+
     /// What one customer of a provider has: an address of IPv4, 48 bits of IPv6, which are up to 65,536 networks.
     #[must_use]
     pub fn of_customer(self) -> Network {
@@ -67,6 +73,16 @@ mod tests {
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+
+    #[test]
+    fn this_machine_is_known_by_its_addresses() {
+        let is_here = |text: &str| Network::of(text.parse().unwrap()).is_here();
+        assert!(
+            is_here("127.0.0.1") && is_here("127.8.0.1") && is_here("::1") && is_here("::ffff:127.0.0.1")
+        );
+        assert!(Network::UNKNOWN.is_here());
+        assert!(!is_here("10.0.0.1") && !is_here("192.0.2.1") && !is_here("2001:db8::1"));
     }
 
     #[test]

@@ -9,7 +9,9 @@ use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
 use latchkey_events::webhooks::deliveries;
 use latchkey_kernel::instances::model::Instance;
-use latchkey_kernel::limits::{CLIENT_RETENTION_MS, SESSION_RETENTION_MS};
+use latchkey_kernel::limits::{
+    CLIENT_RETENTION_MS, CLIENT_WITHOUT_PEOPLE_RETENTION_MS, SESSION_RETENTION_MS,
+};
 use latchkey_kernel::settings::EventSettings;
 use latchkey_kernel::{instances, outbox};
 use latchkey_messaging::messages;
@@ -35,11 +37,12 @@ enum Kind {
     PortalLinkTokens,
     RenewedTokens,
     Sessions,
+    ClientsWithoutPeople,
     Clients,
     DevBrowsers,
 }
 
-const ALL: [Kind; 11] = [
+const ALL: [Kind; 12] = [
     Kind::Handshakes,
     Kind::Syncs,
     Kind::SignIns,
@@ -49,6 +52,7 @@ const ALL: [Kind; 11] = [
     Kind::PortalLinkTokens,
     Kind::RenewedTokens,
     Kind::Sessions,
+    Kind::ClientsWithoutPeople,
     Kind::Clients,
     Kind::DevBrowsers,
 ];
@@ -153,6 +157,10 @@ async fn delete(tx: &mut Tx, kind: Kind, now: Time) -> Result<u64> {
         Kind::PortalLinkTokens => portal_links::store::delete_old(tx, sessions_before, BATCH).await,
         Kind::RenewedTokens => sessions::store::delete_old_renewals(tx, now, BATCH).await,
         Kind::Sessions => sessions::store::delete_old(tx, sessions_before, BATCH).await,
+        Kind::ClientsWithoutPeople => {
+            let before = now.plus_ms(-CLIENT_WITHOUT_PEOPLE_RETENTION_MS);
+            clients::store::delete_without_people(tx, before, BATCH).await
+        }
         Kind::Clients => clients::store::delete_unused(tx, clients_before, BATCH).await,
         Kind::DevBrowsers => clients::store::delete_unused_dev_browsers(tx, clients_before, BATCH).await,
     }

@@ -3,6 +3,8 @@
 use latchkey_testkit::{TestServer, tables};
 use serde_json::json;
 
+use crate::frontend;
+
 const DAY_MS: i64 = 24 * 3600 * 1000;
 
 async fn count(t: &TestServer, table: &str) -> i64 {
@@ -29,6 +31,32 @@ async fn sessions_and_then_their_clients_go_long_after_their_end() {
     t.get(&format!("/v1/clients/{}", presence.client)).await.is_error(404, "resource_not_found");
     t.get(&format!("/v1/sessions/{}", fresh.session)).await.ok();
     t.get(&format!("/v1/clients/{}", fresh.client)).await.ok();
+}
+
+#[tokio::test]
+async fn clients_on_which_nobody_ever_signed_in_go_after_days_and_others_stay() {
+    let t = TestServer::start().await;
+    let user = frontend::user(&t, "ann@example.com").await["id"].as_str().unwrap().to_owned();
+    let known = t.signed_in(&t.tenant, &user).await.client;
+    let mut browsers = [t.browser(), t.browser(), t.browser()];
+    for browser in &mut browsers {
+        browser.post("/v1/client", json!({})).await.ok();
+    }
+    let [mut signed_out, mut seen, _] = browsers;
+    frontend::sign_in(&mut signed_out, "ann@example.com").await;
+    signed_out.delete("/v1/client/sessions").await.ok();
+    t.clock.advance_ms(2 * DAY_MS);
+    seen.post("/v1/client/sign_ins", json!({"identifier": "ann@example.com"})).await.ok();
+    t.clock.advance_ms(DAY_MS + 1);
+    assert_eq!(count(&t, "clients").await, 4);
+    t.run_jobs().await;
+    assert_eq!(count(&t, "clients").await, 3);
+    t.get(&format!("/v1/clients/{known}")).await.ok();
+    assert_eq!(seen.get("/v1/client").await.ok()["response"]["object"], "client");
+    assert_eq!(signed_out.get("/v1/client").await.ok()["response"]["object"], "client");
+    t.clock.advance_ms(3 * DAY_MS);
+    t.run_jobs().await;
+    assert_eq!(count(&t, "clients").await, 2);
 }
 
 #[tokio::test]

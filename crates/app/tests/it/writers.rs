@@ -6,14 +6,16 @@ use std::net::Ipv4Addr;
 use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::limits::{
-    CHANGES_OF_PERSON, CHANGES_OF_PERSON_DAILY, LIGHT_CLIENT, LIGHT_STRANGER, RESERVE_OF_CLIENTS_OF_ADDRESS,
+    CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, CHANGES_OF_PERSON,
+    CHANGES_OF_PERSON_DAILY, LIGHT_CLIENT, LIGHT_PERSON, LIGHT_STRANGER, RESERVE_OF_CLIENTS_OF_ADDRESS,
     RESERVE_OF_STRANGERS, RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits, SESSIONS_OPENED_DAILY,
     SESSIONS_OPENED_MS, STRANGERS, STRANGERS_OF_ADDRESS, STRANGERS_OF_NETWORK, TOUCHES, WRITES_OF_CLIENT,
     WRITES_OF_CLIENTS,
 };
-use latchkey_kernel::settings::Settings;
+use latchkey_kernel::settings::{SessionSettings, Settings};
 use latchkey_testkit::{Answer, Browser, Tenant, TestServer};
 use latchkey_web::network::Network;
+use latchkey_web::throttle::Keys;
 use serde_json::json;
 
 use crate::frontend;
@@ -36,7 +38,7 @@ async fn strangers(t: &TestServer, tenant: &Tenant, addresses: impl Iterator<Ite
     let mut admitted = 0;
     for address in addresses {
         let who = (tenant.id.as_str(), Network::of(address.parse().unwrap()));
-        let counted = t.app.rate_limits.check_stranger(&t.app.throttle, who, t.clock.now()).await;
+        let counted = t.app.rate_limits.check_stranger(&t.app.throttle, who, 1, t.clock.now()).await;
         admitted += usize::from(counted.is_ok());
     }
     admitted
@@ -181,17 +183,100 @@ async fn clients_without_a_person_have_a_sum_and_signed_in_people_none() {
     let (instance, local) = (t.tenant.id.as_str(), Network::of(known.address.ip()));
     for _ in 0..RESERVE_OF_CLIENTS_OF_ADDRESS.requests {
         let taken =
-            t.app.rate_limits.take_reserve_of_clients(&t.app.throttle, (instance, local), t.clock.now());
+            t.app.rate_limits.take_reserve_of_clients(&t.app.throttle, (instance, local), 1, t.clock.now());
         taken.await.unwrap();
     }
     is_refused(&known.post("/v1/client", json!({})).await);
+    is_refused(&known.post(&of_unknown("end"), json!({})).await);
     me.browser.post("/v1/client", json!({})).await.ok();
+    me.browser.post(&of_unknown("end"), json!({})).await.is_error(404, "resource_not_found");
+}
+
+/// The path of an operation about a session that does not exist.
+fn of_unknown(operation: &str) -> String {
+    format!("/v1/client/sessions/sess_2NNEqL2nrIRdJ194ndJqAHwEfxC/{operation}")
+}
+
+/// Everybody is given as many clients as they ask for.
+#[tokio::test]
+async fn clients_on_which_nobody_is_signed_in_do_not_count_as_people() {
+    let t = limited().await;
+    let mut me = me(&t).await;
+    let of_a_day = || t.app.throttle.long_windows(Keys::Known);
+    let before = of_a_day();
+    for last in 0..50 {
+        let mut browser = at(&t, &t.tenant, [203, 0, 113, last]);
+        browser.post("/v1/client", json!({})).await.ok();
+        for operation in ["end", "remove", "touch", "verify"] {
+            let answer = browser.post(&of_unknown(operation), json!({"level": "first_factor"})).await;
+            answer.is_error(404, "resource_not_found");
+        }
+    }
+    assert_eq!(of_a_day(), before);
+    me.browser.post(&of_unknown("end"), json!({})).await.is_error(404, "resource_not_found");
+    assert_eq!(of_a_day(), before + 1);
+}
+
+#[tokio::test]
+async fn a_client_on_which_nobody_is_signed_in_asks_for_sessions_as_often_as_it_writes() {
+    let t = limited().await;
+    let mut browser = at(&t, &t.other, [203, 0, 113, 7]);
+    browser.post("/v1/client", json!({})).await.ok();
+    for _ in 0..WRITES_OF_CLIENT.requests {
+        browser.post(&of_unknown("end"), json!({})).await.is_error(404, "resource_not_found");
+    }
+    is_refused(&browser.post(&of_unknown("remove"), json!({})).await);
+    is_refused(&browser.post("/v1/client", json!({})).await);
+}
+
+#[tokio::test]
+async fn two_people_on_one_browser_are_counted_apart_and_one_on_two_browsers_together() {
+    let session = SessionSettings { single_session: false, ..SessionSettings::default() };
+    let settings = Settings { session, ..Settings::default() };
+    let t = TestServer::start_with(RateLimits::default(), settings).await;
+    for address in ["ann@example.com", "bob@example.com"] {
+        frontend::user(&t, address).await;
+    }
+    let (mut shared, mut other) = (t.browser(), t.browser());
+    let ann = frontend::sign_in(&mut shared, "ann@example.com").await;
+    t.clock.advance_ms(1000);
+    let bob = frontend::sign_in(&mut shared, "bob@example.com").await;
+    let elsewhere = frontend::sign_in(&mut other, "ann@example.com").await;
+    let touch = |session: &str| format!("/v1/client/sessions/{session}/touch");
+    for _ in 0..TOUCHES.limit.requests {
+        shared.post(&touch(&ann), json!({})).await.ok();
+    }
+    is_refused(&shared.post(&touch(&ann), json!({})).await);
+    is_refused(&other.post(&touch(&elsewhere), json!({})).await);
+    // What names no session of the client is asked by whoever signed in first.
+    is_refused(&shared.post(&of_unknown("touch"), json!({})).await);
+    shared.post(&touch(&bob), json!({})).await.ok();
+}
+
+/// What a stranger sends is stored until it is deleted as old, so it counts by its length.
+#[tokio::test]
+async fn strangers_store_a_bounded_number_of_bytes() {
+    let t = limited().await;
+    let body = json!({"unsafe_metadata": json!({"text": "x".repeat(8000)}).to_string()});
+    let mut admitted = 0;
+    loop {
+        let answer = at(&t, &t.other, [203, 0, 113, 7]).post("/v1/client/sign_ups", body.clone()).await;
+        if answer.status == 429 {
+            is_refused(&answer);
+            break;
+        }
+        admitted += 1;
+        t.clock.advance_ms(3_000);
+    }
+    assert_eq!(admitted, STRANGERS_OF_ADDRESS.requests / 16);
+    let stored: usize = t.everything().await.iter().map(String::len).sum();
+    assert!(stored < 2 * 500 * STRANGERS_OF_ADDRESS.requests as usize, "{stored}");
 }
 
 async fn use_up_writes_of_clients(t: &TestServer) {
     for _ in 0..WRITES_OF_CLIENTS.requests {
         let instance = t.tenant.id.as_str();
-        let _ = t.app.rate_limits.check_clients(&t.app.throttle, instance, t.clock.now()).await;
+        let _ = t.app.rate_limits.check_clients(&t.app.throttle, instance, 1, t.clock.now()).await;
     }
 }
 
@@ -205,7 +290,7 @@ async fn clients_that_write_much_leave_a_reserve_to_those_that_write_little() {
     let id = heavy.get("/v1/client").await.ok()["response"]["id"].as_str().unwrap().to_owned();
     for _ in 1..LIGHT_CLIENT {
         let who = (t.tenant.id.as_str(), id.as_str());
-        t.app.rate_limits.check_client(&t.app.throttle, who, t.clock.now()).await.unwrap();
+        t.app.rate_limits.check_client(&t.app.throttle, who, 1, t.clock.now()).await.unwrap();
     }
     t.clock.advance_ms(WRITES_OF_CLIENT.window_ms);
     use_up_writes_of_clients(&t).await;
@@ -224,7 +309,7 @@ async fn the_first_client_of_a_developers_browser_is_counted_as_a_write() {
     browser.dev_browser = Some(token);
     for _ in 0..WRITES_OF_CLIENT.requests {
         let who = (t.tenant.id.as_str(), name.as_str());
-        t.app.rate_limits.check_client(&t.app.throttle, who, t.clock.now()).await.unwrap();
+        t.app.rate_limits.check_client(&t.app.throttle, who, 1, t.clock.now()).await.unwrap();
     }
     let everything = t.everything().await;
     is_refused(&browser.get("/v1/client").await);
@@ -286,6 +371,81 @@ async fn a_person_who_changes_a_letter_in_a_loop_makes_a_bounded_number_of_event
     me.browser.post(&format!("/v1/client/sessions/{}/touch", me.session), json!({})).await.ok();
     me.browser.post(&format!("/v1/client/sessions/{}/tokens", me.session), json!({})).await.ok();
     t.clock.advance_ms(CHANGES_OF_PERSON_DAILY.limit.window_ms);
+    rename(&mut me, "Ada").await.ok();
+}
+
+/// Counts changes that somebody makes from these addresses, who made so many today with each.
+async fn changes(t: &TestServer, today: u32, addresses: impl Iterator<Item = String>) -> usize {
+    let mut admitted = 0;
+    for address in addresses {
+        let who = (t.tenant.id.as_str(), Network::of(address.parse().unwrap()));
+        let counted = t.app.rate_limits.check_changes(&t.app.throttle, who, today, t.clock.now()).await;
+        admitted += usize::from(counted.is_ok());
+    }
+    admitted
+}
+
+fn set_address(me: &mut Me<'_>, address: [u8; 4]) {
+    me.browser.address.set_ip(Ipv4Addr::from(address).into());
+}
+
+#[tokio::test]
+async fn people_of_one_address_make_so_many_changes_a_day() {
+    let t = limited().await;
+    let mut me = me(&t).await;
+    set_address(&mut me, [203, 0, 113, 7]);
+    let most = CHANGES_OF_ADDRESS_DAILY.requests as usize - 1;
+    assert_eq!(changes(&t, 1, std::iter::repeat_n("203.0.113.7".to_owned(), most)).await, most);
+    rename(&mut me, "Ada").await.ok();
+    let events = t.events().await.len();
+    is_refused(&rename(&mut me, "Grace").await);
+    is_refused(&me.browser.post(&of_unknown("end"), json!({})).await);
+    assert_eq!(t.events().await.len(), events);
+    me.browser.post(&of_unknown("touch"), json!({})).await.is_error(404, "resource_not_found");
+    for elsewhere in [[203, 0, 113, 8], [127, 0, 0, 1]] {
+        set_address(&mut me, elsewhere);
+        rename(&mut me, "Grace").await.ok();
+    }
+    set_address(&mut me, [203, 0, 113, 7]);
+    t.clock.advance_ms(CHANGES_OF_ADDRESS_DAILY.window_ms);
+    rename(&mut me, "Grace").await.ok();
+}
+
+#[tokio::test]
+async fn people_of_one_network_make_so_many_changes_a_day() {
+    let t = limited().await;
+    let most = CHANGES_OF_NETWORK_DAILY.requests as usize;
+    let from = |number: usize| format!("203.0.{}.{}", number % 100, number / 100 % 250);
+    assert_eq!(changes(&t, LIGHT_PERSON, (0..1000).map(from)).await, 1000, "they do not count");
+    assert_eq!(changes(&t, LIGHT_PERSON + 1, (0..most + 500).map(from)).await, most);
+    let mut me = me(&t).await;
+    set_address(&mut me, [203, 0, 250, 250]);
+    for number in 0..LIGHT_PERSON {
+        rename(&mut me, &format!("Ada {number}")).await.ok();
+    }
+    is_refused(&rename(&mut me, "Ada").await);
+    set_address(&mut me, [198, 51, 100, 1]);
+    rename(&mut me, "Ada").await.ok();
+    let many = (0..most + 500).map(|number| format!("2001:db8:{:x}::1", number % 1000));
+    assert_eq!(changes(&t, LIGHT_PERSON + 1, many).await, most, "a network of IPv6");
+}
+
+#[tokio::test]
+async fn whoever_changes_little_is_not_stopped_by_what_all_people_do() {
+    let t = limited().await;
+    let mut me = me(&t).await;
+    let from = |number: usize| format!("{}.{}.0.1", 11 + number % 100, number / 100 % 200);
+    let most = CHANGES_OF_INSTANCE_DAILY.requests as usize;
+    assert_eq!(changes(&t, LIGHT_PERSON, (0..1000).map(from)).await, 1000, "they do not count");
+    assert_eq!(changes(&t, LIGHT_PERSON + 1, (0..most + 500).map(from)).await, most);
+    // This machine is not counted as an address, and people who seem to be here are people all the same.
+    for number in 0..LIGHT_PERSON {
+        rename(&mut me, &format!("Ada {number}")).await.ok();
+    }
+    is_refused(&rename(&mut me, "Ada").await);
+    let mut light = somebody(&t, "other@example.com").await;
+    rename(&mut light, "Grace").await.ok();
+    t.clock.advance_ms(CHANGES_OF_INSTANCE_DAILY.window_ms);
     rename(&mut me, "Ada").await.ok();
 }
 

@@ -9,11 +9,11 @@ use axum::http::{HeaderMap, StatusCode, Uri};
 use axum::response::Response;
 use axum::routing::{MethodRouter, get};
 use latchkey_base::{Result, rng};
-use latchkey_door::cookies;
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::reply::away;
 use latchkey_door::site::Site;
 use latchkey_door::visitor::Visitor;
+use latchkey_door::{cookies, counting};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::origins::canonical;
@@ -81,7 +81,10 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<
     let back = redirects::to_satellite(site, &url)?;
     let token = match &visitor.shown_dev_browser {
         Some(token) => token.clone(),
-        None => introduce(cx, site, visitor.client()).await?,
+        None => {
+            counting::count_page(&cx.app, visitor, cx.network).await?;
+            introduce(cx, site, visitor.client()).await?
+        }
     };
     Ok(Some(back.set(cookies::DEV_BROWSER, &token).set("__clerk_synced", "true")))
 }

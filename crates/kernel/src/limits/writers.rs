@@ -6,11 +6,19 @@ use latchkey_web::network::Network;
 use latchkey_web::throttle::{Counter, Limit, Throttle};
 
 use super::{
-    LIGHT_CLIENT, LIGHT_STRANGER, RESERVE_OF_CLIENTS, RESERVE_OF_CLIENTS_OF_ADDRESS,
-    RESERVE_OF_CLIENTS_OF_NETWORK, RESERVE_OF_STRANGERS, RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits,
-    STRANGERS, STRANGERS_OF_ADDRESS, STRANGERS_OF_NETWORK, WRITES_OF_CLIENT, WRITES_OF_CLIENT_HOURLY,
-    WRITES_OF_CLIENTS, check, count,
+    BYTES_OF_WEIGHT, LIGHT_CLIENT, LIGHT_STRANGER, METADATA_BYTES, RESERVE_OF_CLIENTS,
+    RESERVE_OF_CLIENTS_OF_ADDRESS, RESERVE_OF_CLIENTS_OF_NETWORK, RESERVE_OF_STRANGERS,
+    RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits, STRANGERS, STRANGERS_OF_ADDRESS, STRANGERS_OF_NETWORK,
+    WRITES_OF_CLIENT, WRITES_OF_CLIENT_HOURLY, WRITES_OF_CLIENTS, check, weigh,
 };
+
+/// What a request weighs that writes without anybody being signed in and has a body of so many bytes: one without a body,
+/// or with the form of a sign-in, counts once, and one with 8 KB of metadata seventeen times. So the sums are bounds of
+/// what is stored. Nobody says how long a body of no declared length will be: it weighs like the largest metadata.
+pub fn weight(declared: Option<u64>) -> u32 {
+    let bytes = declared.unwrap_or(METADATA_BYTES as u64);
+    u32::try_from(1 + bytes / BYTES_OF_WEIGHT).unwrap_or(u32::MAX)
+}
 
 /// A counter of what happens on a network.
 fn network_counter<'a>(scope: &'static str, instance: &str, network: Network, limit: Limit) -> Counter<'a> {
@@ -25,6 +33,7 @@ impl RateLimits {
         &self,
         throttle: &Throttle,
         (instance, network): (&str, Network),
+        weight: u32,
         now: Time,
     ) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };
@@ -44,10 +53,10 @@ impl RateLimits {
                 check(throttle, part, now).await?;
             }
         }
-        let is_light = count(throttle, &of_address, now).await? <= LIGHT_STRANGER;
-        count(throttle, &of_network, now).await?;
-        match count(throttle, &sum, now).await {
-            Err(_) if is_light => take(throttle, &reserve, now).await,
+        let is_light = weigh(throttle, &of_address, weight, now).await? <= LIGHT_STRANGER;
+        weigh(throttle, &of_network, weight, now).await?;
+        match weigh(throttle, &sum, weight, now).await {
+            Err(_) if is_light => take(throttle, &reserve, weight, now).await,
             counted => counted.map(|_| ()),
         }
     }
@@ -58,20 +67,28 @@ impl RateLimits {
         &self,
         throttle: &Throttle,
         (instance, client): (&str, &str),
+        weight: u32,
         now: Time,
     ) -> Result<bool> {
         let RateLimits::On { .. } = self else { return Ok(true) };
         let key = format!("{instance}/{client}");
-        count(throttle, &Counter::known("writes of a client", &key, WRITES_OF_CLIENT), now).await?;
-        let hourly = Counter::known("writes of a client in an hour", &key, WRITES_OF_CLIENT_HOURLY);
-        Ok(count(throttle, &hourly, now).await? <= LIGHT_CLIENT)
+        let counter = Counter::client("writes of a client", &key, WRITES_OF_CLIENT);
+        weigh(throttle, &counter, weight, now).await?;
+        let hourly = Counter::client("writes of a client in an hour", &key, WRITES_OF_CLIENT_HOURLY);
+        Ok(weigh(throttle, &hourly, weight, now).await? <= LIGHT_CLIENT)
     }
 
     /// Counts the same for all clients of an instance together.
-    pub async fn check_clients(&self, throttle: &Throttle, instance: &str, now: Time) -> Result<()> {
+    pub async fn check_clients(
+        &self,
+        throttle: &Throttle,
+        instance: &str,
+        weight: u32,
+        now: Time,
+    ) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };
         let sum = Counter::known("writes of clients", instance, WRITES_OF_CLIENTS);
-        count(throttle, &sum, now).await.map(|_| ())
+        weigh(throttle, &sum, weight, now).await.map(|_| ())
     }
 
     /// Takes from the reserve of the clients, for one that writes little when their sum is used up; an error when there
@@ -80,6 +97,7 @@ impl RateLimits {
         &self,
         throttle: &Throttle,
         (instance, network): (&str, Network),
+        weight: u32,
         now: Time,
     ) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };
@@ -92,14 +110,28 @@ impl RateLimits {
         for part in &reserve {
             check(throttle, part, now).await?;
         }
-        take(throttle, &reserve, now).await
+        take(throttle, &reserve, weight, now).await
     }
 }
 
 /// Counts a request in every part of a reserve, from the narrowest to the widest.
-async fn take(throttle: &Throttle, reserve: &[Counter<'_>], now: Time) -> Result<()> {
+async fn take(throttle: &Throttle, reserve: &[Counter<'_>], weight: u32, now: Time) -> Result<()> {
     for part in reserve {
-        count(throttle, part, now).await?;
+        weigh(throttle, part, weight, now).await?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn forms_weigh_one_and_metadata_by_the_byte() {
+        for (declared, weighs) in [(0, 1), (511, 1), (512, 2), (8 * 1024, 17), (9 * 1024, 19)] {
+            assert_eq!(weight(Some(declared)), weighs, "{declared}");
+        }
+        assert_eq!(weight(None), 17, "a body whose length nobody told");
+        assert_eq!(weight(Some(u64::MAX)), u32::MAX);
+    }
 }

@@ -9,7 +9,7 @@ use latchkey_kernel::document;
 use super::model::Client;
 
 static CLIENTS: Table = Table::new("clients", &["instance_id", "id"])
-    .saved(&["document", "seen_at"])
+    .saved(&["document", "seen_at", "knows_users"])
     .fixed(&["token_digest", "created_at"])
     .read(&["instance_id", "document"]);
 static DEV_BROWSERS: Table = Table::new("dev_browsers", &["instance_id", "token_digest"])
@@ -112,7 +112,9 @@ pub fn saving(client: &Client, now: Time) -> Result<Statement> {
 }
 
 fn saved(client: &Client, now: Time) -> Result<Vec<Value>> {
-    Ok(vec![(&client.instance).into(), (&client.id).into(), document::write(client)?.into(), now.into()])
+    let knows_users = !client.known_users.is_empty();
+    let document = document::write(client)?;
+    Ok(vec![(&client.instance).into(), (&client.id).into(), document.into(), now.into(), knows_users.into()])
 }
 
 /// Gives a client a new secret.
@@ -128,6 +130,16 @@ pub async fn delete_unused(tx: &mut Tx, before: Time, limit: i64) -> Result<u64>
     let sql = "DELETE FROM clients WHERE seen_at < $1 AND (instance_id, id) IN (SELECT c.instance_id, c.id FROM clients c \
                WHERE c.seen_at < $1 AND NOT EXISTS (SELECT 1 FROM sessions s \
                WHERE s.instance_id = c.instance_id AND s.client_id = c.id) ORDER BY c.seen_at LIMIT $2)";
+    Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
+}
+
+/// Deletes up to `limit` clients not seen since `before` on which nobody ever signed in. Says how many.
+pub async fn delete_without_people(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+    // A session in which somebody acts as another leaves no user behind that the client knows.
+    let sql = "DELETE FROM clients WHERE seen_at < $1 AND NOT knows_users AND (instance_id, id) IN \
+               (SELECT c.instance_id, c.id FROM clients c WHERE c.seen_at < $1 AND NOT c.knows_users \
+               AND NOT EXISTS (SELECT 1 FROM sessions s WHERE s.instance_id = c.instance_id AND s.client_id = c.id) \
+               ORDER BY c.seen_at LIMIT $2)";
     Ok(tx.run(&[sql], &[before.into(), limit.into()]).await?)
 }
 

@@ -174,6 +174,21 @@ pub async fn live_of_client(
     Ok(found.into_iter().map(|found| found.seen(settings)).collect())
 }
 
+/// Who is signed in on a client: by the session that is named, if it is there, or else by the oldest one.
+pub async fn user_on_client(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    client: &ClientId,
+    named: Option<&SessionId>,
+    now: Time,
+) -> Result<Option<UserId>> {
+    let select = "SELECT user_id FROM sessions WHERE instance_id = $1 AND client_id = $2";
+    let first = " ORDER BY CASE WHEN id = $4 THEN 0 ELSE 1 END, created_at, id LIMIT 1";
+    let named = named.map_or("", |id| id.as_str());
+    let params = [instance.into(), client.into(), now.into(), named.into()];
+    Ok(tx.maybe(&[select, LIVE, first], &params, |row| row.id(0)).await?)
+}
+
 /// The sessions of a client that still count, to change them.
 pub async fn lock_live_of_client(
     tx: &mut Tx,

@@ -3,10 +3,13 @@
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::future::join_all;
+use latchkey_base::time::Clock;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::store::save_settings;
+use latchkey_kernel::limits::{RateLimits, STRANGERS_OF_ADDRESS, WRITES_OF_CLIENT};
 use latchkey_kernel::settings::{Satellite, Settings};
 use latchkey_testkit::{Answer, Browser, Tenant, TestServer, escape};
+use latchkey_web::network::Network;
 use serde_json::{Value, json};
 
 use super::{PASSWORD, claims, sign_in};
@@ -441,6 +444,32 @@ async fn in_development_the_hosted_page_answers_for_the_primary_domain() {
     }
     // A production instance has nothing of the kind.
     assert_eq!(t.browser_at(&t.other).open(&asks("http://localhost:4000/")).await.status, 200);
+}
+
+/// The page is no operation, and going there writes a token.
+#[tokio::test]
+async fn the_hosted_page_makes_as_many_tokens_as_strangers_and_clients_may_write() {
+    let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
+    give(&t, &t.tenant, &["localhost:4000"]).await;
+    let asks = format!("/sign-in?__clerk_redirect_url={}", escape("http://localhost:4000/x"));
+    let mut known = t.browser();
+    known.post("/v1/client", json!({})).await.ok();
+    let here = Network::of(known.address.ip());
+    for _ in 2..STRANGERS_OF_ADDRESS.requests {
+        let (who, now) = ((t.tenant.id.as_str(), here), t.clock.now());
+        t.app.rate_limits.check_stranger(&t.app.throttle, who, 1, now).await.unwrap();
+    }
+    assert_eq!(t.browser().open(&asks).await.status, 307);
+    let everything = t.everything().await;
+    t.browser().open(&asks).await.is_error(429, "too_many_requests");
+    assert_eq!(t.browser().open("/sign-in").await.status, 200);
+    assert_eq!(t.everything().await, everything, "nothing was written");
+    for _ in 0..WRITES_OF_CLIENT.requests {
+        assert_eq!(known.open(&asks).await.status, 307);
+    }
+    let everything = t.everything().await;
+    known.open(&asks).await.is_error(429, "too_many_requests");
+    assert_eq!(t.everything().await, everything, "nothing was written");
 }
 
 #[tokio::test]

@@ -1,0 +1,80 @@
+//! What people write who are signed in: each by themselves, and what is an event with the whole user also together with
+//! others, for a day.
+
+use latchkey_base::{Result, Time};
+use latchkey_web::api::Operation;
+use latchkey_web::network::Network;
+use latchkey_web::throttle::{Counter, PersonRate, Throttle};
+
+use super::{
+    CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, CHANGES_OF_PERSON_DAILY,
+    LIGHT_PERSON, RateLimits, check, count,
+};
+
+impl RateLimits {
+    /// Counts what somebody does who is signed in, by the limits of the operation; an error when it is one too many.
+    /// `person` is the id of the user.
+    pub async fn check_person(
+        &self,
+        throttle: &Throttle,
+        (instance, person, network): (&str, &str, Network),
+        operation: &Operation,
+        now: Time,
+    ) -> Result<()> {
+        let RateLimits::On { .. } = self else { return Ok(()) };
+        let rates = operation.person_rates.unwrap_or_default();
+        let is_change = rates.contains(&CHANGES_OF_PERSON_DAILY);
+        if is_change {
+            // Those who are refused for what others have changed take no place in the table of counters.
+            for shared in changes_of_address(instance, network).iter() {
+                check(throttle, shared, now).await?;
+            }
+        }
+        let mut today = 0;
+        for PersonRate { name, limit } in rates {
+            let counted =
+                count(throttle, &Counter::known(name, format!("{instance}/{person}"), *limit), now).await?;
+            if *name == CHANGES_OF_PERSON_DAILY.name {
+                today = counted;
+            }
+        }
+        match is_change {
+            true => self.check_changes(throttle, (instance, network), today, now).await,
+            false => Ok(()),
+        }
+    }
+
+    /// Counts a change that a person makes, who has made so many today with this one, for all people of the address, of the
+    /// network and of the instance; an error when it is one too many. Those who change little are not stopped by what people
+    /// do elsewhere in the network or the instance, and do not count there.
+    pub async fn check_changes(
+        &self,
+        throttle: &Throttle,
+        (instance, network): (&str, Network),
+        today: u32,
+        now: Time,
+    ) -> Result<()> {
+        let RateLimits::On { .. } = self else { return Ok(()) };
+        let of_address = changes_of_address(instance, network);
+        let of_others = (today > LIGHT_PERSON).then(|| changes_of_others(instance, network));
+        for shared in of_address.iter().chain(of_others.iter().flatten()) {
+            count(throttle, shared, now).await?;
+        }
+        Ok(())
+    }
+}
+
+/// Counts the changes of an address, unless it is this machine.
+fn changes_of_address<'a>(instance: &str, network: Network) -> Option<Counter<'a>> {
+    let key = || format!("{instance}/{network}");
+    let counter = || Counter::open("changes of an address in a day", key(), CHANGES_OF_ADDRESS_DAILY);
+    (!network.is_here()).then(counter)
+}
+
+/// Counts those of its network, unless it is this machine, and of the instance.
+fn changes_of_others<'a>(instance: &'a str, network: Network) -> Vec<Counter<'a>> {
+    let around = format!("{instance}/{}", network.wide());
+    let around = Counter::open("changes of a network in a day", around, CHANGES_OF_NETWORK_DAILY);
+    let sum = Counter::known("changes of people in a day", instance, CHANGES_OF_INSTANCE_DAILY);
+    if network.is_here() { vec![sum] } else { vec![around, sum] }
+}
