@@ -7,6 +7,7 @@ use latchkey_base::Result;
 use latchkey_db::Tx;
 
 use crate::App;
+use crate::registry::Registry;
 use crate::slow::WorkOwner;
 
 /// Reads on behalf of somebody.
@@ -18,6 +19,11 @@ pub struct Reads<'a> {
 impl<'a> Reads<'a> {
     pub fn new(app: &'a App, owner: WorkOwner) -> Reads<'a> {
         Reads { app, owner }
+    }
+
+    /// What upper groups registered.
+    pub fn registry(&self) -> &Registry {
+        &self.app.product.registry
     }
 
     /// A connection for short, indexed reads.

@@ -41,6 +41,7 @@ fn backend(api: &mut Api<AppState>) {
 fn register(registry: &mut Registry) {
     enrollments::register(registry);
     domains::ownership::register(registry);
+    registry.add(memberships::list::CONDITIONS);
 }
 
 fn jobs(parts: &JobParts) -> Vec<Job> {

@@ -8,6 +8,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::error::DigestError;
 use crate::formats::argon2::Argon2;
 use crate::formats::bcrypt::Bcrypt;
 use crate::formats::pbkdf2::Pbkdf2;
@@ -20,17 +21,6 @@ use crate::policy::MAX_BYTES;
 
 /// The longest digest text accepted. The longest honest one, Firebase's with its signer key, has about 230 bytes.
 pub const MAX_DIGEST_BYTES: usize = 1024;
-
-/// Why a digest is refused at import.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum DigestError {
-    /// The text is not a digest of the hasher named with it.
-    #[error("the digest does not have the form its hasher writes")]
-    Malformed,
-    /// The text is well-formed, but checking a password against it would take too much time or memory.
-    #[error("the digest's cost parameters are too high")]
-    TooCostly,
-}
 
 /// A parsed, bounded digest. `Debug` prints the hasher only.
 #[derive(Clone)]

@@ -11,13 +11,15 @@
 mod common;
 mod digest;
 mod encoding;
+mod error;
 mod formats;
 mod hasher;
 mod policy;
 mod strength;
 
 pub use common::is_breached;
-pub use digest::{Digest, DigestError, MAX_DIGEST_BYTES};
+pub use digest::{Digest, MAX_DIGEST_BYTES};
+pub use error::DigestError;
 pub use formats::argon2::hash;
 pub use hasher::Hasher;
 pub use policy::{MAX_BYTES, Policy, SPECIAL_CHARACTERS, Weakness, check, special_characters};

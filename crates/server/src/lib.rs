@@ -11,6 +11,7 @@ mod failure;
 mod files;
 mod frameworks;
 mod http;
+mod keys;
 mod logging;
 mod provision;
 mod reach;

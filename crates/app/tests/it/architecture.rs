@@ -255,21 +255,46 @@ fn list_of_files_with_sql_is_not_longer_than_needed() {
     }
 }
 
-#[test]
-fn every_table_is_written_in_one_place() {
+/// Every table with the files that write it.
+fn writers() -> Vec<(String, Vec<String>)> {
     let files: Vec<_> = product().into_iter().map(|(path, text)| (path, strings(&text), text)).collect();
-    for table in tables() {
-        let writes =
-            ["INSERT INTO", "UPDATE", "DELETE FROM"].map(|keyword| format!("{keyword} {}", table.name));
-        let declaration = format!("{TABLE}\"{}\"", table.name);
+    let of_table = |table: String| {
+        let writes = ["INSERT INTO", "UPDATE", "DELETE FROM"].map(|keyword| format!("{keyword} {table}"));
+        let declaration = format!("{TABLE}\"{table}\"");
         let is_written = |strings: &[String]| {
             strings.iter().any(|string| writes.iter().any(|write| has_word(string, write)))
         };
         let writers =
             files.iter().filter(|(_, strings, text)| is_written(strings) || text.contains(&declaration));
-        let writers: Vec<String> = writers.map(|(path, ..)| shown(path)).collect();
-        assert_eq!(writers.len(), 1, "{} is written by {writers:?}", table.name);
+        (table, writers.map(|(path, ..)| shown(path)).collect())
+    };
+    tables().into_iter().map(|table| of_table(table.name)).collect()
+}
+
+#[test]
+fn every_table_is_written_in_one_place() {
+    for (table, writers) in writers() {
+        assert_eq!(writers.len(), 1, "{table} is written by {writers:?}");
     }
+}
+
+/// The order of the layers holds for statements too: what they name is no import that another test would see.
+#[test]
+fn no_statement_reads_a_table_of_a_layer_above() {
+    let layer = |file: &str| CRATES.iter().position(|name| file.split('/').next() == Some(*name)).unwrap();
+    let writers = writers();
+    let mut read = 0;
+    for (path, text) in product() {
+        let file = shown(&path);
+        let texts = on_one_line(&strings(&text).join(" "));
+        for (table, writers) in &writers {
+            let reads = ["FROM", "JOIN"].iter().any(|keyword| has_word(&texts, &format!("{keyword} {table}")));
+            let is_above = layer(&writers[0]) > layer(&file);
+            assert!(!reads || !is_above, "{file} reads `{table}` of {}", writers[0]);
+            read += usize::from(reads);
+        }
+    }
+    assert!(read >= 40, "only {read} readers were found");
 }
 
 /// Statements about a tenant's table that do not name the tenant, and why.
@@ -316,9 +341,14 @@ fn statements(text: &str) -> Vec<(usize, String)> {
     let mut from = 0;
     let place = |statement: String| {
         from = text[from..].find(&statement).map_or(from, |at| from + at);
-        (from, statement.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\ ", ""))
+        (from, on_one_line(&statement))
     };
     found.map(place).collect()
+}
+
+/// A text without its breaks of lines.
+fn on_one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").replace("\\ ", "")
 }
 
 /// Whether a `SELECT … FROM …` without condition gets one that names the tenant: as a constant, in every

@@ -57,22 +57,20 @@ impl Imports {
 
     /// Of files, each given as its path without the extension, and its text.
     fn of_files(files: Vec<(Vec<String>, String)>) -> Imports {
-        let texts: BTreeMap<Module, String> = files
-            .into_iter()
-            .map(|(mut path, text)| {
-                if ["mod", "lib", "main"].contains(&path.last().unwrap().as_str()) {
-                    path.pop();
-                }
-                (path, text)
-            })
-            .collect();
+        let mut texts = BTreeMap::<Module, String>::new();
+        for (mut path, text) in files {
+            path.pop_if(|last| ["mod", "lib", "main"].contains(&last.as_str()));
+            texts.entry(path).or_default().push_str(&text);
+        }
         let macros: Vec<(String, Module)> = texts
             .iter()
             .flat_map(|(module, text)| exported_macros(text).into_iter().map(|name| (name, module.clone())))
             .collect();
         let imports = texts.iter().map(|(module, text)| {
-            let found = paths(text).into_iter().filter_map(|path| {
-                let path = absolute(module, &path)?;
+            let (used, mentioned) = paths(text);
+            let names = names_of_modules(module, &used, &texts);
+            let found = used.iter().chain(&mentioned).filter_map(|path| {
+                let path = absolute(module, path, &names)?;
                 let exported = macros.iter().find(|(name, _)| path.len() == 1 && *name == path[0]);
                 let target = match exported {
                     Some((_, module)) => module.clone(),
@@ -131,31 +129,57 @@ fn exported_macros(text: &str) -> Vec<String> {
     rest.filter_map(name).collect()
 }
 
-/// The paths a text mentions that start in its own crate: in `use` trees and in between.
-fn paths(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
+/// The modules that a path may begin with: the children of its module, and what that module imports.
+fn names_of_modules(
+    module: &Module,
+    used: &[String],
+    texts: &BTreeMap<Module, String>,
+) -> BTreeMap<String, Module> {
+    let is_child = |other: &&Module| other.len() == module.len() + 1 && other.starts_with(module);
+    let children = texts.keys().filter(is_child);
+    let mut names: BTreeMap<String, Module> =
+        children.map(|child| (child.last().unwrap().clone(), child.clone())).collect();
+    for path in used {
+        let imported = absolute(module, path, &names).filter(|path| texts.contains_key(path));
+        let renamed = path.split(" as ").nth(1).map(|name| name.trim().to_owned());
+        if let Some(name) = imported.and_then(|path| Some((renamed.or(path.last().cloned())?, path))) {
+            names.insert(name.0, name.1);
+        }
+    }
+    names
+}
+
+/// The paths in a text: the leaves of its `use` trees, and those in between.
+fn paths(text: &str) -> (Vec<String>, Vec<String>) {
+    let (mut used, mut mentioned) = (Vec::new(), Vec::new());
     let mut rest = text;
     let is_name = |c: char| c.is_alphanumeric() || c == '_';
-    while let Some(at) = ["crate::", "super::", "self::"].iter().filter_map(|start| rest.find(start)).min() {
-        let is_start = !rest[..at].ends_with(|c: char| is_name(c) || c == ':' || c == '$');
+    while let Some(at) = rest.find(is_name) {
         let path = &rest[at..];
         let end = path.find(|c: char| !is_name(c) && c != ':').unwrap_or(path.len());
-        let is_use = rest[..at].trim_end().ends_with("use");
-        if is_start {
-            match is_use {
-                true => found.extend(expanded(path.split(';').next().unwrap_or_default())),
-                false => found.push(path[..end].to_owned()),
+        let tree = path.strip_prefix("use ").and_then(|tree| tree.split_once(';'));
+        let is_continued = rest[..at].ends_with([':', '$']);
+        let is_visibility = rest[..at].ends_with("(in ");
+        rest = match tree {
+            Some((tree, after)) => {
+                used.extend(expanded(tree));
+                after
             }
-        }
-        rest = &path[if is_use { path.find(';').unwrap_or(end) } else { end.max(1) }..];
+            None => {
+                if path[..end].contains("::") && !is_continued && !is_visibility {
+                    mentioned.push(path[..end].to_owned());
+                }
+                &path[end..]
+            }
+        };
     }
-    found
+    (used, mentioned)
 }
 
 /// The leaves of a `use` tree.
 fn expanded(tree: &str) -> Vec<String> {
     let Some((start, rest)) = tree.split_once('{') else {
-        return vec![tree.split(" as ").next().unwrap_or_default().trim().to_owned()];
+        return vec![tree.trim().to_owned()];
     };
     let (mut leaves, mut depth, mut leaf) = (Vec::new(), 0, String::new());
     for c in rest.chars() {
@@ -177,23 +201,30 @@ fn expanded(tree: &str) -> Vec<String> {
     whole.flat_map(|leaf| expanded(&format!("{}{}", start.trim(), leaf.trim()))).collect()
 }
 
-/// A path from the root of the crate, as `module` writes it.
-fn absolute(module: &Module, path: &str) -> Option<Module> {
-    let mut segments =
-        path.split("::").filter(|part| !part.is_empty() && *part != "self" && *part != "*").peekable();
-    let mut found = if path.starts_with("crate") { Module::new() } else { module.clone() };
-    while let Some(start) = segments.next_if(|part| ["crate", "super"].contains(part)) {
-        if start == "super" {
+/// A path from the root of the crate, as `module` writes it; nothing if it leads elsewhere.
+fn absolute(module: &Module, path: &str, names: &BTreeMap<String, Module>) -> Option<Module> {
+    let path = path.split(" as ").next().unwrap_or_default();
+    let mut segments = path.split("::").filter(|part| !part.is_empty() && *part != "*").peekable();
+    let mut found = match *segments.peek()? {
+        "crate" => Module::new(),
+        "self" | "super" => module.clone(),
+        name => names.get(name)?.clone(),
+    };
+    let mut is_start = true;
+    while let Some(part) = segments.next_if(|part| is_start || ["self", "super"].contains(part)) {
+        is_start = false;
+        if part == "super" {
             found.pop()?;
         }
     }
     found.extend(segments.map(str::to_owned));
+    found.pop_if(|last| last == "self");
     Some(found)
 }
 
 #[test]
 fn no_circle_of_files_crosses_folders() {
-    for name in product_crates().chain(["web", "db"]) {
+    for name in CRATES {
         let circles = Imports::of_crate(name).circles_between_folders();
         assert!(circles.is_empty(), "{name}: {circles:#?}");
     }
@@ -202,12 +233,36 @@ fn no_circle_of_files_crosses_folders() {
 /// What a crate of ours depends on, by its manifest; what only its tests need does not count.
 fn dependencies(name: &str) -> Vec<String> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("Cargo.toml");
-    let manifest = std::fs::read_to_string(path).unwrap();
-    let used =
-        manifest.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap_or_default();
-    used.lines()
-        .filter_map(|line| Some(line.strip_prefix("latchkey-")?.split(['.', ' ']).next()?.to_owned()))
-        .collect()
+    dependencies_in(&std::fs::read_to_string(path).unwrap())
+}
+
+/// The same by the text of a manifest: always, on some systems only, or while building.
+fn dependencies_in(manifest: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut is_used = false;
+    for line in manifest.lines() {
+        let head = line.strip_prefix('[').and_then(|head| head.split(']').next());
+        let entry = match head {
+            Some(head) => {
+                is_used = head.split('.').any(|part| ["dependencies", "build-dependencies"].contains(&part));
+                head.rsplit('.').next().filter(|_| is_used)
+            }
+            None => Some(line).filter(|_| is_used),
+        };
+        let name = entry.and_then(|entry| entry.strip_prefix("latchkey-")?.split(['.', ' ', '=']).next());
+        found.extend(name.map(str::to_owned));
+    }
+    found
+}
+
+#[test]
+fn dependencies_are_read_from_every_table_but_that_of_tests() {
+    let manifest = "[dependencies]\nlatchkey-a.workspace = true\nserde = \"1\"\nlatchkey-b = { path = \"../b\" }\n\
+                    [dev-dependencies]\nlatchkey-x.workspace = true\n\
+                    [target.'cfg(unix)'.dependencies]\nlatchkey-c.workspace = true\n\
+                    [target.'cfg(unix)'.dev-dependencies]\nlatchkey-y.workspace = true\n\
+                    [build-dependencies]\nlatchkey-d=\"1\"\n[dependencies.latchkey-e]\nworkspace = true\n[lints]\n";
+    assert_eq!(dependencies_in(manifest), ["a", "b", "c", "d", "e"]);
 }
 
 #[test]
@@ -242,7 +297,8 @@ fn imports_are_read_as_the_compiler_reads_them() {
         file("people/tickets", ""),
         file("people/tickets/rules", "fn f() { crate::people::users::store::find() }"),
         file("door", "use crate::{flows, people::users};\nuse crate::word;"),
-        file("flows", "use other::crate_name; use self::inner::x;"),
+        file("flows", "use other::crate_name; use inner::x; pub(in crate::door) fn f() { rules::f() }"),
+        file("flows/rules", "use crate::people::{tickets as passes, users::store}; fn f() { passes::rules::f(); store::f() }"),
         file("flows/inner", "#[macro_export]\nmacro_rules! word { () => {} }"),
     ]);
     let of = |path: &str| {
@@ -252,6 +308,7 @@ fn imports_are_read_as_the_compiler_reads_them() {
     assert_eq!(of("people::users::store"), ["people::tickets", "people::tickets::rules"]);
     assert_eq!(of("people::tickets::rules"), ["people::users::store"]);
     assert_eq!(of("door"), ["flows", "flows::inner", "people::users"]);
-    assert_eq!(of("flows"), ["flows::inner"]);
+    assert_eq!(of("flows"), ["flows::inner", "flows::rules"]);
+    assert_eq!(of("flows::rules"), ["people::tickets", "people::tickets::rules", "people::users::store"]);
     assert_eq!(imports.circles_between_folders(), ["people::tickets::rules, people::users::store"]);
 }

@@ -7,7 +7,7 @@ use latchkey_base::text;
 use latchkey_passwords::SPECIAL_CHARACTERS;
 use latchkey_web::depth::depth;
 
-use super::{Attribute, Settings, satellites, social, unbuilt, wallets};
+use super::{Attribute, Settings, satellites, social_faults, unbuilt, wallets};
 use crate::limits::JWT_CLAIMS_DEPTH;
 use crate::origins::canonical;
 use crate::strategy::Strategy;
@@ -64,7 +64,7 @@ impl Settings {
         self.check_times(&mut faults);
         self.check_texts(&mut faults);
         self.check_restrictions(&mut faults);
-        social::check(&self.social, &mut faults);
+        social_faults::check(&self.social, &mut faults);
         unbuilt::check(self, &mut faults);
         satellites::check(&self.satellites, &mut faults);
         satellites::check_proxy(self.proxy_url.as_deref(), &mut faults);

@@ -1,7 +1,7 @@
 //! Settings that count on one kind of instance only. On the other they are refused, so that nobody relies on what does
 //! nothing.
 
-use super::{EmailTransport, Settings, SettingsFault, SmsTransport, social};
+use super::{EmailTransport, Settings, SettingsFault, SmsTransport, social_faults};
 use crate::environment::Environment;
 
 const LOG: &str = "Only development instances write messages to the log: they have codes in them.";
@@ -47,7 +47,7 @@ impl Settings {
             path: path.to_owned(),
             text: text.to_owned(),
         };
-        wrong.map(fault).chain(social::check_on(environment, &self.social)).collect()
+        wrong.map(fault).chain(social_faults::check_on(environment, &self.social)).collect()
     }
 }
 

@@ -3,9 +3,6 @@
 //! The map has an entry for each provider that was configured, by its key: `google`, or `custom_` and a name for one
 //! that the server does not know. How a provider is spoken to is not known here.
 
-mod check;
-mod known;
-
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -14,8 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{SealedSetting, Settings};
 use crate::strategy::{Name, Strategy};
 
-pub(super) use check::{check, check_on};
-pub use known::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding};
+pub use super::known_providers::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding};
 
 /// What the key of a provider begins with that the server does not know.
 pub const CUSTOM: &str = "custom_";

@@ -7,7 +7,7 @@ use latchkey_base::text::search_term;
 use latchkey_db::{List, Value};
 use latchkey_kernel::reads::Reads;
 use latchkey_people::users::input::UserFilters;
-use latchkey_people::users::list::{containing, filtered_joined, order_clause};
+use latchkey_people::users::list::{MemberConditions, containing, filtered_joined, order_clause};
 
 use super::input::ListMemberships;
 use super::model::MembershipParts;
@@ -37,6 +37,13 @@ pub const ORDERS: [(&str, &str, &str); 6] = [
 const SHOWN: &str = "(COALESCE(primary_email_folded, primary_phone_folded, username_folded, primary_wallet_folded) \
      LIKE ? ESCAPE '\\' OR username_folded LIKE ? ESCAPE '\\' OR names_folded LIKE ? ESCAPE '\\' \
      OR lower(users.id) LIKE ? ESCAPE '\\')";
+/// How lists of users are kept to members.
+pub const CONDITIONS: MemberConditions = MemberConditions {
+    members: "id IN (SELECT m.user_id FROM organization_memberships m JOIN organizations o ON o.instance_id = m.instance_id \
+              AND o.id = m.organization_id WHERE m.instance_id = ? AND m.organization_id IN",
+    others: "id NOT IN (SELECT m.user_id FROM organization_memberships m JOIN organizations o ON o.instance_id = m.instance_id \
+             AND o.id = m.organization_id WHERE m.instance_id = ? AND m.organization_id IN",
+};
 const NEWEST_FIRST: &str = "-created_at";
 
 /// One page of the members of an organization, and how many there are.

@@ -10,7 +10,7 @@ use ::argon2::{Algorithm, Argon2 as Engine, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use crate::digest::DigestError;
+use crate::error::DigestError;
 use crate::encoding::{base64, number, same};
 
 /// Our own parameters: the first choice for argon2id in OWASP's password storage guidance, 19 MiB and two passes.

@@ -13,7 +13,7 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sha2::{Digest as _, Sha256};
 
-use crate::digest::DigestError;
+use crate::error::DigestError;
 use crate::encoding::{number, same, to_hex};
 
 /// Below 4 the algorithm is undefined.

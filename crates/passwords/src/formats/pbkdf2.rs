@@ -10,7 +10,7 @@ use ::pbkdf2::pbkdf2_hmac;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 
-use crate::digest::DigestError;
+use crate::error::DigestError;
 use crate::encoding::{base64, hex, number, same};
 
 /// The iterations of one block; OWASP's advice for SHA-1, the highest, is 1 300 000.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use md5::{Digest as _, Md5};
 
-use crate::digest::DigestError;
+use crate::error::DigestError;
 use crate::encoding::{same, to_hex};
 
 /// The alphabet of crypt(3). Unlike base64, the first character of a group holds the lowest six bits.

@@ -6,7 +6,7 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use crate::digest::DigestError;
+use crate::error::DigestError;
 use crate::encoding::{base64, hex_array, same};
 
 #[derive(Clone)]

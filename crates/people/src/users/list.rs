@@ -6,6 +6,7 @@ use latchkey_base::text::search_term;
 use latchkey_base::{Code, Error, Id, Problem, Result};
 use latchkey_db::{List, SearchIndex, Value};
 use latchkey_kernel::reads::Reads;
+use latchkey_kernel::registry::Registry;
 
 use super::input::{ListUsers, UserFilters};
 use super::model::User;
@@ -22,12 +23,6 @@ const HOLDERS: &str =
 const PROVEN_HOLDERS: &str = " AND (claim = '' OR NOT EXISTS (SELECT 1 FROM identifications AS proven \
                               WHERE proven.instance_id = identifications.instance_id AND proven.kind = identifications.kind \
                               AND proven.value_folded = identifications.value_folded AND proven.claim = '')))";
-
-/// Members of one of the organizations that follow.
-const MEMBERS: &str = "id IN (SELECT m.user_id FROM organization_memberships m JOIN organizations o ON o.instance_id = m.instance_id \
-     AND o.id = m.organization_id WHERE m.instance_id = ? AND m.organization_id IN";
-const NO_MEMBERS: &str = "id NOT IN (SELECT m.user_id FROM organization_memberships m JOIN organizations o ON o.instance_id = m.instance_id \
-     AND o.id = m.organization_id WHERE m.instance_id = ? AND m.organization_id IN";
 
 /// Every order: its name, ascending, descending. Users without the value come last either way.
 const ORDERS: &[(&str, &str, &str)] = &[
@@ -55,12 +50,22 @@ const ORDERS: &[(&str, &str, &str)] = &[
     ("last_sign_in_at", "last_sign_in_at ASC NULLS LAST, id ASC", "last_sign_in_at DESC NULLS LAST, id DESC"),
 ];
 
+/// What a group above registers to tell members of organizations from others: conditions on users that name the
+/// instance and end where the ids of organizations follow.
+pub struct MemberConditions {
+    /// Members of one of the organizations.
+    pub members: &'static str,
+    /// Members of none of them.
+    pub others: &'static str,
+}
+
 /// One page of users.
 pub async fn fetch(reads: &Reads<'_>, instance: &InstanceId, query: ListUsers) -> Result<Vec<User>> {
     let order = order(&query.order_by)?;
     let paging = query.paging;
     let is_unfiltered = query.filters == UserFilters::default();
-    let list = filtered("SELECT instance_id, document FROM users", instance, query.filters)?.page(paging);
+    let select = "SELECT instance_id, document FROM users";
+    let list = filtered(select, reads.registry(), instance, query.filters)?.page(paging);
     let mut list = if order.is_by_creation { list.order(order.clause) } else { list.sort(order.clause) };
     // With a filter the list may be walked far before a page is full; that must not hold up others.
     let is_quick = order.is_by_creation && is_unfiltered && paging.offset <= 1000;
@@ -79,7 +84,7 @@ pub async fn fetch(reads: &Reads<'_>, instance: &InstanceId, query: ListUsers) -
 }
 
 pub async fn count(reads: &Reads<'_>, instance: &InstanceId, filters: UserFilters) -> Result<i64> {
-    let list = filtered("SELECT count(*) FROM users", instance, filters)?;
+    let list = filtered("SELECT count(*) FROM users", reads.registry(), instance, filters)?;
     let mut tx = reads.long().await?;
     Ok(list.count(&mut tx).await?)
 }
@@ -125,14 +130,24 @@ fn check_cursor(order: &Order, paging: Paging) -> Result<()> {
 }
 
 /// Users that pass all filters, in a list of users alone: texts are looked up in their index.
-fn filtered(select: &'static str, instance: &InstanceId, mut filters: UserFilters) -> Result<List> {
+fn filtered(
+    select: &'static str,
+    registry: &Registry,
+    instance: &InstanceId,
+    mut filters: UserFilters,
+) -> Result<List> {
     let terms = terms(&mut filters);
-    let list = filtered_rows(select, instance, filters)?;
+    let organizations = Signed::split(std::mem::take(&mut filters.organization_id));
+    let mut list = filtered_rows(select, instance, filters)?;
+    for MemberConditions { members, others } in registry.all() {
+        list = list.any_of(members, vec![instance.into()], organizations.include.clone(), ")");
+        list = list.any_of(others, vec![instance.into()], organizations.exclude.clone(), ")");
+    }
     Ok(terms.into_iter().fold(list, |list, (text, term)| list.search(SEARCH, text.within, Some(term))))
 }
 
 /// The same in a list that joins users with something else: texts are compared row by row. The statement names columns
-/// of users without their table, so all others have names of their own.
+/// of users without their table, so all others have names of their own. Organizations are no filter of it.
 pub fn filtered_joined(
     select: &'static str,
     instance: &InstanceId,
@@ -210,7 +225,7 @@ pub fn order_clause(
     )
 }
 
-/// Users that pass all filters but those on parts of texts.
+/// Users that pass all filters but those on parts of texts and on organizations.
 fn filtered_rows(select: &'static str, instance: &InstanceId, filters: UserFilters) -> Result<List> {
     let holds = |list: List, kind: &str, values: Vec<String>| {
         let values = values.iter().map(|value| store::comparable(kind, value).into()).collect();
@@ -226,9 +241,6 @@ fn filtered_rows(select: &'static str, instance: &InstanceId, filters: UserFilte
     let external = Signed::split(filters.external_id);
     list = list.any_of("external_id IN", vec![], external.include, "");
     list = list.any_of("(external_id IS NULL OR external_id NOT IN", vec![], external.exclude, ")");
-    let organizations = Signed::split(filters.organization_id);
-    list = list.any_of(MEMBERS, vec![instance.into()], organizations.include, ")");
-    list = list.any_of(NO_MEMBERS, vec![instance.into()], organizations.exclude, ")");
     list = provider(list, instance, filters.provider, filters.provider_user_id)?;
     list = list
         .maybe("banned = ?", filters.banned)

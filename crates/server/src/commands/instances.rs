@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::keys;
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::keys::InstanceKeys;
 use crate::provision::{self, Host, Storage};
-use crate::show::{self, Keys, rfc3339};
+use crate::show::{self, rfc3339};
 use crate::{files, reach};
 
 /// Lists all instances.
@@ -65,7 +66,7 @@ pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Fai
         show::note(&text);
     }
     keys::doubt_address(config);
-    Keys::new(config, &storage, &made).print(line.get_flag("json"));
+    InstanceKeys::new(config, &storage, &made).print(line.get_flag("json"));
     Ok(())
 }
 

@@ -16,8 +16,9 @@ use super::serve::kept_key;
 use crate::config::{Config, nearest};
 use crate::failure::Failure;
 use crate::files;
+use crate::keys::InstanceKeys;
 use crate::provision::{self, Made, Storage};
-use crate::show::{self, Keys, rfc3339};
+use crate::show::{self, rfc3339};
 
 /// For an answer from this machine, or one nearby.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -68,7 +69,7 @@ async fn make(config: &Config, mut storage: Storage, line: &ArgMatches) -> Resul
             made
         }
     };
-    Keys::new(config, &storage, &made).print(line.get_flag("json"));
+    InstanceKeys::new(config, &storage, &made).print(line.get_flag("json"));
     Ok(())
 }
 

@@ -2,7 +2,7 @@
 
 use url::{Host, Url};
 
-use super::{
+use super::social::{
     CUSTOM, CUSTOM_MOCK, KNOWN_PROVIDERS, KnownProvider, ProviderStanding, SocialProvider, SocialSettings,
     is_mock,
 };
@@ -39,7 +39,7 @@ const RESERVED: [&str; 12] = [
 const ONLY_CUSTOM: &str = "Only a provider of your own, whose key begins with custom_, has it.";
 const ONLY_APPLE: &str = "Only apple has it.";
 
-pub(in crate::settings) fn check(social: &SocialSettings, faults: &mut Faults) {
+pub(super) fn check(social: &SocialSettings, faults: &mut Faults) {
     if social.len() > PROVIDERS {
         faults.add("social", format!("There may be at most {PROVIDERS} providers."));
     }
@@ -57,7 +57,7 @@ pub(in crate::settings) fn check(social: &SocialSettings, faults: &mut Faults) {
 }
 
 /// What counts on the other kind of instance only.
-pub(in crate::settings) fn check_on(environment: Environment, social: &SocialSettings) -> Vec<SettingsFault> {
+pub(super) fn check_on(environment: Environment, social: &SocialSettings) -> Vec<SettingsFault> {
     let mut found = Vec::new();
     if environment == Environment::Development {
         return found;

@@ -1,0 +1,51 @@
+//! The keys of an instance, as commands print them.
+
+use latchkey_base::kinds::InstanceId;
+use latchkey_kernel::instances::keys::publishable_key;
+use serde::Serialize;
+
+use crate::config::Config;
+use crate::provision::{Made, Storage};
+use crate::{reach, show};
+
+/// The keys of an instance, as `keys` and `instances create` print them.
+#[derive(Serialize)]
+pub(crate) struct InstanceKeys {
+    instance_id: InstanceId,
+    environment: &'static str,
+    secret_key: String,
+    publishable_key: String,
+    api_url: String,
+    frontend_api: String,
+}
+
+impl InstanceKeys {
+    /// The keys of an instance of the server that `config` describes.
+    pub(crate) fn new(config: &Config, storage: &Storage, made: &Made) -> InstanceKeys {
+        let instance = storage.instances.iter().find(|instance| instance.id == made.id);
+        let host = instance.map(|instance| reach::key_host(config, storage, instance));
+        let frontend_api = host.unwrap_or_else(|| made.frontend_api.clone());
+        InstanceKeys {
+            instance_id: made.id.clone(),
+            environment: made.environment.name(),
+            secret_key: made.key.expose().to_owned(),
+            publishable_key: publishable_key(made.environment, &frontend_api),
+            api_url: config.api_url(config.listen),
+            frontend_api,
+        }
+    }
+
+    /// Prints them for people or as one JSON object.
+    pub(crate) fn print(&self, as_json: bool) {
+        if as_json {
+            return show::json(self);
+        }
+        show::result(&show::aligned(&[
+            ("api url", &self.api_url),
+            ("secret key", &self.secret_key),
+            ("publishable key", &self.publishable_key),
+            ("frontend api", &self.frontend_api),
+            ("instance", &format!("{} ({})", self.instance_id, self.environment)),
+        ]));
+    }
+}
