@@ -256,13 +256,12 @@ impl Courier {
 
     /// Makes an endpoint ours for some time, unless somebody was faster.
     async fn lease(&self, endpoint: Endpoint) -> Result<Option<LeasedEndpoint>> {
-        let turn = LeasedEndpoint { endpoint, lease: Lease::new(&*self.parts.rng) };
-        let (endpoint, lease, now) = (turn.endpoint.clone(), turn.lease.clone(), self.parts.clock.now());
+        let (taken, rng, now) = (endpoint.clone(), self.parts.rng.clone(), self.parts.clock.now());
         let until = now.plus_ms(LEASE_MS);
-        let taken = self.parts.db.write(move |tx| {
-            Box::pin(async move { webhooks::store::lease(tx, &endpoint, &lease, now, until).await })
+        let lease = self.parts.db.write(move |tx| {
+            Box::pin(async move { webhooks::store::lease(tx, &taken, &*rng, now, until).await })
         });
-        Ok(taken.await?.then_some(turn))
+        Ok(lease.await?.map(|lease| LeasedEndpoint { endpoint, lease }))
     }
 
     /// Keeps an endpoint for a while, or gives it back. Says whether it was still ours.

@@ -151,4 +151,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0025_cursor_moves",
+        common: include_str!("../../../migrations/0025_cursor_moves.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -12,7 +12,7 @@ use super::model::Endpoint;
 
 static WEBHOOK_ENDPOINTS: Table = Table::new("webhook_endpoints", &["instance_id", "id"])
     .saved(&["url", "description", "kinds", "secrets_sealed", "disabled", "failing_since", "updated_at"])
-    .fixed(&["created_at", "cursor_seq", "leased_by", "leased_until"]);
+    .fixed(&["created_at", "cursor_seq", "leased_by", "leased_until", "cursor_moves"]);
 static WEBHOOK_APPS: Table = Table::new("webhook_apps", &["instance_id"]).fixed(&["created_at"]);
 
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &WebhookEndpointId) -> Result<Option<Endpoint>> {
@@ -44,45 +44,27 @@ pub async fn save(tx: &mut Tx, endpoint: &Endpoint) -> Result<()> {
     WEBHOOK_ENDPOINTS.save(tx, &row(endpoint)?).await
 }
 
-/// Makes an endpoint go on after the event of that number. If a worker serves the endpoint at the moment, its lease is
-/// marked: the worker saves no progress any more, which would overwrite the new number.
+/// Makes an endpoint go on after the event of that number. A worker that serves it at the moment saves no progress any
+/// more, which would overwrite the new number.
 pub async fn move_cursor(
     tx: &mut Tx,
     instance: &InstanceId,
     id: &WebhookEndpointId,
     cursor_seq: i64,
 ) -> Result<()> {
-    let sql = "UPDATE webhook_endpoints SET cursor_seq = $3, leased_by = CASE WHEN leased_by LIKE '%' || $4 \
-               THEN leased_by ELSE leased_by || $4 END WHERE instance_id = $1 AND id = $2";
-    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into(), CURSOR_MOVED.into()]).await?;
+    let sql = "UPDATE webhook_endpoints SET cursor_seq = $3, cursor_moves = cursor_moves + 1 \
+               WHERE instance_id = $1 AND id = $2";
+    tx.run(&[sql], &[instance.into(), id.into(), cursor_seq.into()]).await?;
     Ok(())
 }
 
-/// Follows the name of a lease in `leased_by` once the cursor was moved under it. The worker may still renew the lease or
-/// give it back, but the name alone no longer matches. The mark lasts as long as the lease. Versions before this one
-/// wrote `!`: a worker whose lease got the mark of the other version loses it, and the endpoint is served again when
-/// the lease has run out, seconds later.
-const CURSOR_MOVED: &str = "+cursor-moved";
-
-/// The name under which a worker serves an endpoint.
+/// What a worker serves an endpoint under.
 #[derive(Clone, Debug)]
-pub struct Lease(String);
-
-impl Lease {
-    /// A lease under a name nobody else has.
-    pub fn new(rng: &dyn Rng) -> Lease {
-        Lease(hex(&rng::bytes::<8>(rng)))
-    }
-
-    /// What `leased_by` has while the worker may save its progress.
-    fn name(&self) -> &str {
-        &self.0
-    }
-
-    /// What `leased_by` has after the cursor was moved.
-    fn with_moved_cursor(&self) -> String {
-        [self.name(), CURSOR_MOVED].concat()
-    }
+pub struct Lease {
+    /// A name nobody else has.
+    name: String,
+    /// How often the cursor had been moved when it was taken.
+    cursor_moves: i64,
 }
 
 /// Endpoints of all instances with something to send and no worker: one of each instance that does not fail, then one of
@@ -106,40 +88,47 @@ const WAITING: &str = " e WHERE NOT disabled AND (leased_until <= $1 OR leased_u
      ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), \
      failing_since IS NOT NULL, leased_until LIMIT $3";
 
-/// Leases an endpoint for some time. Says whether that worked: another worker may have been faster.
-pub async fn lease(tx: &mut Tx, endpoint: &Endpoint, lease: &Lease, now: Time, until: Time) -> Result<bool> {
+/// Leases an endpoint for some time, unless another worker was faster.
+pub async fn lease(
+    tx: &mut Tx,
+    endpoint: &Endpoint,
+    rng: &dyn Rng,
+    now: Time,
+    until: Time,
+) -> Result<Option<Lease>> {
+    let name = hex(&rng::bytes::<8>(rng));
     let sql = "UPDATE webhook_endpoints SET leased_by = $3, leased_until = $5 \
-               WHERE instance_id = $1 AND id = $2 AND (leased_until <= $4 OR leased_until > $6)";
+               WHERE instance_id = $1 AND id = $2 AND (leased_until <= $4 OR leased_until > $6) RETURNING cursor_moves";
     let params = [
         (&endpoint.instance).into(),
         (&endpoint.id).into(),
-        lease.name().into(),
+        name.as_str().into(),
         now.into(),
         until.into(),
         now.plus_ms(LONGEST_LEASE_MS).into(),
     ];
-    Ok(tx.run(&[sql], &params).await? > 0)
+    let cursor_moves = tx.maybe(&[sql], &params, |row| row.int(0)).await?;
+    Ok(cursor_moves.map(|cursor_moves| Lease { name, cursor_moves }))
 }
 
 /// Extends a lease until a time, or gives the endpoint back with a time that has come. Says whether the lease was
 /// still there.
 pub async fn renew(tx: &mut Tx, endpoint: &Endpoint, lease: &Lease, until: Time) -> Result<bool> {
-    let sql = "UPDATE webhook_endpoints SET leased_until = $5 WHERE instance_id = $1 AND id = $2 AND leased_by IN ($3, $4)";
-    let moved = lease.with_moved_cursor();
-    let params = [
-        (&endpoint.instance).into(),
-        (&endpoint.id).into(),
-        lease.name().into(),
-        (&*moved).into(),
-        until.into(),
-    ];
+    let sql = "UPDATE webhook_endpoints SET leased_until = $4 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
+    let params =
+        [(&endpoint.instance).into(), (&endpoint.id).into(), lease.name.as_str().into(), until.into()];
     Ok(tx.run(&[sql], &params).await? > 0)
 }
 
 /// Whether a lease is still there, and nobody moved the cursor since it was taken.
 pub async fn is_leased(tx: &mut Tx, endpoint: &Endpoint, lease: &Lease) -> Result<bool> {
-    let sql = "SELECT 1 FROM webhook_endpoints WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
-    let params = [(&endpoint.instance).into(), (&endpoint.id).into(), lease.name().into()];
+    let sql = "SELECT 1 FROM webhook_endpoints WHERE instance_id = $1 AND id = $2 AND leased_by = $3 AND cursor_moves = $4";
+    let params = [
+        (&endpoint.instance).into(),
+        (&endpoint.id).into(),
+        lease.name.as_str().into(),
+        lease.cursor_moves.into(),
+    ];
     Ok(tx.exists(&[sql], &params).await?)
 }
 
@@ -162,15 +151,17 @@ pub async fn save_progress(
     progress: &EndpointProgress,
 ) -> Result<bool> {
     let sql = "UPDATE webhook_endpoints SET cursor_seq = CASE WHEN cursor_seq = $4 THEN $5 ELSE cursor_seq END, \
-               failing_since = $6, disabled = disabled OR $7 WHERE instance_id = $1 AND id = $2 AND leased_by = $3";
+               failing_since = $6, disabled = disabled OR $7 \
+               WHERE instance_id = $1 AND id = $2 AND leased_by = $3 AND cursor_moves = $8";
     let params = [
         (&before.instance).into(),
         (&before.id).into(),
-        lease.name().into(),
+        lease.name.as_str().into(),
         before.cursor_seq.into(),
         progress.cursor_seq.into(),
         progress.failing_since.into(),
         progress.is_given_up.into(),
+        lease.cursor_moves.into(),
     ];
     Ok(tx.run(&[sql], &params).await? > 0)
 }
@@ -224,6 +215,7 @@ fn row(endpoint: &Endpoint) -> Result<Vec<Value>> {
         endpoint.created_at.into(),
         endpoint.cursor_seq.into(),
         "".into(),
+        0.into(),
         0.into(),
     ])
 }
