@@ -205,3 +205,14 @@ pub async fn until(is_so: impl Fn() -> bool) {
     }
     panic!("it never came to be");
 }
+
+/// The same of what has to be asked for, of the server or the database.
+pub async fn until_answered(is_so: impl AsyncFn() -> bool) {
+    for _ in 0..1000 {
+        if is_so().await {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    panic!("it never came to be");
+}

@@ -20,7 +20,7 @@ mod schema;
 mod server;
 mod wallet;
 
-pub use assist::{EventRow, until};
+pub use assist::{EventRow, until, until_answered};
 pub use browser::{Browser, escape};
 pub use person::{PICTURE, Person};
 pub use presence::{APP_ORIGIN, SignedIn};

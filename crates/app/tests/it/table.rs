@@ -2,7 +2,8 @@
 //! it serves, who may not call it, which ids it does not know, which bodies it refuses, and how often it answers.
 //!
 //! An operation that is added is tested here without a line; what its owner would send is asked for by a panic.
-//! Nothing here grows faster than the number of operations.
+//! The operations are called one by one, never in pairs. A test that needs something to change makes one of everything
+//! (`testkit/person.rs`) for every operation it calls: that grows with the operations and with the kinds of things.
 
 mod backend;
 mod frontend;
@@ -16,7 +17,7 @@ use std::sync::OnceLock;
 
 use latchkey_app::GROUPS;
 use latchkey_app::{document, frontend_document, frontend_operations, operations};
-use latchkey_testkit::{Answer, TestServer};
+use latchkey_testkit::Answer;
 use latchkey_web::api::{Credential, Operation, PathPart};
 use latchkey_web::throttle::Per;
 use serde_json::{Value, json};
@@ -104,11 +105,6 @@ impl Row {
             .map(|parameter| parameter["name"].as_str().unwrap())
             .collect()
     }
-}
-
-/// A server whose database nobody else writes to: tests that compare all of it before and after need that.
-async fn alone() -> TestServer {
-    TestServer::start().await
 }
 
 /// Whether a value has the JSON type a schema asks for.

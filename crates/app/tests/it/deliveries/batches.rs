@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use latchkey_testkit::Reaction;
+use latchkey_testkit::{Reaction, until};
 
 use super::*;
 
@@ -37,9 +37,7 @@ fn arrived(receiver: &Receiver, line: &[String]) -> Vec<String> {
 
 /// Waits until something arrives.
 async fn begun(receiver: &Receiver) {
-    while receiver.arrivals().is_empty() {
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
+    until(|| !receiver.arrivals().is_empty()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,9 +147,7 @@ async fn sending_again_in_the_middle_begins_again() {
         _ => Reaction::status(200),
     });
     let replays = async {
-        while count.load(Ordering::Relaxed) < 5 {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| count.load(Ordering::Relaxed) >= 5).await;
         let path = format!("/v1/webhooks/endpoints/{endpoint}/replay");
         t.post(&path, json!({"since": 1_767_225_600_000_i64})).await.ok();
     };

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use latchkey_testkit::Reaction;
+use latchkey_testkit::{Reaction, until};
 
 use super::*;
 
@@ -74,11 +74,7 @@ async fn a_courier_that_dies_in_the_middle_loses_nothing() {
         false => Reaction::status(200),
     });
     let dying = courier(&t);
-    let death = async {
-        while !receiver.ids().contains(&stuck) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
+    let death = until(|| receiver.ids().contains(&stuck));
     tokio::select! {
         _ = dying.run_once() => panic!("the courier is still at it"),
         () = death => {}
@@ -115,9 +111,7 @@ async fn a_courier_that_was_away_too_long_writes_nothing_over_what_its_heir_wrot
     receiver.react_next([Reaction::Hang]);
     let (slow, heir) = (hasty_courier(&t), courier(&t));
     let takes_over = async {
-        while receiver.arrivals().is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| !receiver.arrivals().is_empty()).await;
         t.clock.advance_ms(10 * SECOND_MS);
         send(&heir).await;
     };
@@ -140,9 +134,7 @@ async fn a_later_turn_of_the_same_courier_is_somebody_else() {
     receiver.react_next([Reaction::Hang]);
     let courier = hasty_courier(&t);
     let again = async {
-        while receiver.arrivals().is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| !receiver.arrivals().is_empty()).await;
         t.clock.advance_ms(10 * SECOND_MS);
         courier.run_once().await.unwrap();
     };
@@ -161,9 +153,7 @@ async fn an_endpoint_can_go_while_events_are_on_their_way() {
     receiver.react_next([Reaction::Late(Duration::from_millis(300), 200)]);
     let courier = courier(&t);
     let deletes = async {
-        while receiver.arrivals().is_empty() {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| !receiver.arrivals().is_empty()).await;
         t.delete(&format!("/v1/webhooks/endpoints/{endpoint}")).await.ok();
     };
     let (outcome, ()) = tokio::join!(courier.run_once(), deletes);

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use latchkey_testkit::Reaction;
+use latchkey_testkit::{Reaction, until, until_answered};
 
 use super::*;
 
@@ -61,24 +61,13 @@ async fn a_failing_event_holds_up_its_user_and_nobody_else() {
 
 /// Waits until something is known of a delivery.
 async fn noted(t: &TestServer, endpoint: &str, event: &str) {
-    for _ in 0..400 {
-        if t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{event}")).await.status == 200 {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("nothing is noted of {event}");
+    let path = format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{event}");
+    until_answered(async || t.get(&path).await.status == 200).await;
 }
 
 /// Waits until an event has come.
 async fn arrival_of(receiver: &Receiver, event: &str) {
-    for _ in 0..400 {
-        if receiver.ids().iter().any(|id| id == event) {
-            return;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    panic!("{event} does not arrive");
+    until(|| receiver.ids().iter().any(|id| id == event)).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

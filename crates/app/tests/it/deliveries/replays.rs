@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 
-use latchkey_testkit::Reaction;
+use latchkey_testkit::{Reaction, until, until_answered};
 
 use super::*;
 
@@ -210,9 +210,7 @@ async fn a_replay_while_events_are_on_their_way_sends_everything_in_order() {
         false => Reaction::status(200),
     });
     let replays = async {
-        while !receiver.ids().contains(&stuck) {
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
+        until(|| receiver.ids().contains(&stuck)).await;
         // Twice is no more than once.
         replay(&t, &endpoint, json!({"since": 0})).await;
         replay(&t, &endpoint, json!({"since": 0})).await;
@@ -244,9 +242,7 @@ async fn a_replay_while_an_answer_takes_long_sends_everything_in_order() {
     let replays = async {
         // Its batch was noted without it.
         let path = format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{slow}");
-        while t.get(&path).await.status != 200 {
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+        until_answered(async || t.get(&path).await.status == 200).await;
         replay(&t, &endpoint, json!({"since": 0})).await;
     };
     let courier = courier(&t);

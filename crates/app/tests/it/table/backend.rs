@@ -9,7 +9,7 @@ use latchkey_testkit::{APP_ORIGIN, Answer, PICTURE, Person, Reaction, Receiver, 
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
 
-use super::{Row, alone, backend, fits, missing, texts};
+use super::{Row, backend, fits, missing, texts};
 
 /// What `Person` has for a path parameter.
 type IdOf = fn(&Person) -> &str;
@@ -284,7 +284,7 @@ async fn every_operation_serves_the_owner_of_what_it_names() {
 
 #[tokio::test]
 async fn every_operation_without_credentials_answers_401() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend().iter().filter(|operation| operation.credential != Credential::None) {
@@ -299,7 +299,7 @@ async fn every_operation_without_credentials_answers_401() {
 
 #[tokio::test]
 async fn every_operation_answers_404_to_an_id_nothing_has() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend().iter().filter(|operation| operation.finds_by_id()) {
@@ -325,7 +325,7 @@ async fn every_operation_answers_404_to_an_id_nothing_has() {
 
 #[tokio::test]
 async fn every_operation_answers_404_to_ids_of_another_instance_and_changes_nothing() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend().iter().filter(|operation| operation.finds_by_id()) {
@@ -349,7 +349,7 @@ async fn every_operation_answers_404_to_ids_of_another_instance_and_changes_noth
 
 #[tokio::test]
 async fn every_operation_answers_404_to_what_was_deleted() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     t.delete(&format!("/v1/organizations/{}", person.organization)).await.ok();
     t.delete(&format!("/v1/users/{}", person.user)).await.ok();
@@ -378,7 +378,7 @@ async fn every_operation_answers_404_to_what_was_deleted() {
 
 #[tokio::test]
 async fn every_operation_answers_404_to_what_belongs_to_another_user() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let (person, other) = (t.person(&t.tenant, 1).await, t.person(&t.tenant, 2).await);
     let before = t.everything().await;
     for operation in backend()
@@ -395,7 +395,7 @@ async fn every_operation_answers_404_to_what_belongs_to_another_user() {
 
 #[tokio::test]
 async fn every_operation_with_a_json_body_refuses_what_is_not_a_json_object() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend().iter().filter(|operation| operation.body_schema().is_some()) {
@@ -421,7 +421,7 @@ async fn every_operation_with_a_json_body_refuses_what_is_not_a_json_object() {
 
 #[tokio::test]
 async fn every_operation_with_a_closed_body_refuses_unknown_fields_by_name() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     let mut open = Vec::new();
@@ -483,7 +483,7 @@ async fn every_operation_with_a_closed_body_refuses_unknown_fields_by_name() {
 
 #[tokio::test]
 async fn every_operation_names_each_required_field_that_is_missing() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend() {
@@ -502,7 +502,7 @@ async fn every_operation_names_each_required_field_that_is_missing() {
 
 #[tokio::test]
 async fn every_body_field_of_a_wrong_type_is_refused_by_name() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let before = t.everything().await;
     for operation in backend() {

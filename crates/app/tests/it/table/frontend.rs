@@ -22,7 +22,7 @@ use latchkey_testkit::{Answer, PICTURE, Tenant, TestServer, escape, with_organiz
 use latchkey_web::api::Credential;
 use serde_json::{Map, Value, json};
 
-use super::{Row, alone, fits, frontend, missing, texts};
+use super::{Row, fits, frontend, missing, texts};
 
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 pub(super) const JSON: &str = "application/json";
@@ -463,7 +463,7 @@ const LATER: [(&str, u16, &str, &str); 25] = [
 /// and in production.
 #[tokio::test]
 async fn what_only_reads_writes_nothing() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let people = [somebody(&t, &t.tenant, 1).await, somebody(&t, &t.other, 2).await];
     let before = t.everything().await;
     for row in frontend().iter().filter(|row| row.only_reads) {
@@ -520,7 +520,7 @@ fn refusal(row: &Row) -> (u16, &'static str) {
 
 #[tokio::test]
 async fn every_operation_that_needs_a_client_or_a_person_refuses_those_without() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let (nobody, client) = (Cookies::new(), &owner.attempting);
     let before = t.everything().await;
@@ -592,7 +592,7 @@ async fn every_unknown(t: &TestServer, owner: &Somebody, foreign: impl Fn(&Row, 
 
 #[tokio::test]
 async fn every_operation_answers_404_to_an_id_nothing_has() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let ids = |row: &Row, name: &str| {
         vec![row.unknown(name, &owner.id(name)), "x".to_owned(), "user_%00".to_owned()]
@@ -602,7 +602,7 @@ async fn every_operation_answers_404_to_an_id_nothing_has() {
 
 #[tokio::test]
 async fn every_operation_answers_404_to_what_belongs_to_another_person_or_instance_and_changes_nothing() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let (other, elsewhere) = (somebody(&t, &t.tenant, 2).await, somebody(&t, &t.other, 3).await);
     let ids = |_: &Row, name: &str| match name {
@@ -615,7 +615,7 @@ async fn every_operation_answers_404_to_what_belongs_to_another_person_or_instan
 
 #[tokio::test]
 async fn every_operation_that_needs_a_person_refuses_one_of_another_instance() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let (owner, elsewhere) = (somebody(&t, &t.tenant, 1).await, somebody(&t, &t.other, 2).await);
     let before = t.everything().await;
     for row in frontend().iter().filter(|row| row.credential != Credential::None) {
@@ -627,7 +627,7 @@ async fn every_operation_that_needs_a_person_refuses_one_of_another_instance() {
 
 #[tokio::test]
 async fn every_operation_answers_404_or_signed_out_once_its_person_is_deleted() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let session = t.get(&format!("/v1/sessions/{}", owner.id("session_id"))).await.ok();
     t.delete(&format!("/v1/users/{}", session["user_id"].as_str().unwrap())).await.ok();
@@ -646,7 +646,7 @@ async fn every_operation_answers_404_or_signed_out_once_its_person_is_deleted() 
 
 #[tokio::test]
 async fn every_operation_with_a_form_refuses_what_cannot_be_read() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let before = t.everything().await;
     let large = format!("name={}", "a".repeat(300 * 1024));
@@ -677,7 +677,7 @@ async fn every_operation_with_a_form_refuses_what_cannot_be_read() {
 
 #[tokio::test]
 async fn every_operation_names_each_required_field_that_is_missing() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let before = t.everything().await;
     for row in frontend() {
@@ -698,7 +698,7 @@ async fn every_operation_names_each_required_field_that_is_missing() {
 
 #[tokio::test]
 async fn every_field_of_a_wrong_type_is_refused_by_name() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let owner = somebody(&t, &t.tenant, 1).await;
     let before = t.everything().await;
     let mut wrong_ones = Vec::new();

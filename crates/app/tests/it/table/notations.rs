@@ -7,7 +7,7 @@ use latchkey_web::depth::JSON_DEPTH;
 use serde_json::{Map, Value, json};
 
 use super::frontend::{Cookies, FORM, JSON, Sent, form_text, somebody, trusting};
-use super::{Row, alone, backend, frontend};
+use super::{Row, backend, frontend};
 
 /// The kinds of a schema, null left out.
 fn kinds(schema: &Value) -> Vec<&str> {
@@ -149,7 +149,7 @@ async fn every_integer_of_a_body_is_read_in_any_notation() {
 
 #[tokio::test]
 async fn every_parameter_nested_too_deeply_is_refused_by_name() {
-    let t = alone().await;
+    let t = TestServer::start().await;
     let person = t.person(&t.tenant, 1).await;
     let browser = somebody(&t, &t.tenant, 2).await;
     let before = t.everything().await;

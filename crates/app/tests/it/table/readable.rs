@@ -109,12 +109,16 @@ fn objects(rng: &dyn Rng) -> Vec<String> {
 /// What may be tried for a field of this schema, as JSON.
 fn tries(schema: &Value, rng: &dyn Rng) -> Vec<String> {
     let text = schema["type"].to_string();
-    match () {
-        () if schema.get("enum").is_some() => Vec::new(),
-        () if text.contains("object") => objects(rng),
-        () if text.contains("array") => texts().iter().map(|text| format!("[{text}]")).collect(),
-        () if text.contains("string") => texts(),
-        () => Vec::new(),
+    if schema.get("enum").is_some() {
+        Vec::new()
+    } else if text.contains("object") {
+        objects(rng)
+    } else if text.contains("array") {
+        texts().iter().map(|text| format!("[{text}]")).collect()
+    } else if text.contains("string") {
+        texts()
+    } else {
+        Vec::new()
     }
 }
 
