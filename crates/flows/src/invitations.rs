@@ -1,7 +1,7 @@
 //! The tickets of invitations to the application: followed by signing in, or by a link where somebody is signed in already.
 //! Signing up by one is `flows/sign_up/tickets.rs`.
 
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
@@ -13,11 +13,9 @@ use latchkey_people::tickets::model::TicketStatus;
 use latchkey_people::users::change::save_user;
 use latchkey_people::users::input::Metadata;
 use latchkey_people::users::metadata::{Mode, apply};
-use latchkey_people::users::model::{ContactKind, User};
-use latchkey_people::users::store as users;
-use latchkey_presence::sessions::store as sessions;
+use latchkey_people::users::model::User;
 
-use crate::organizations::tickets::{FollowedLink, NextStep, unproven};
+use crate::invited::{self, FollowedLink, NextStep};
 
 /// Uses up an invitation for whoever has proven the invited address, and returns them, locked. `None` if the ticket is not
 /// of an invitation. The client must be locked before.
@@ -25,11 +23,8 @@ pub async fn follow(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<User>
     let Some(invitation) = find_by_ticket(tx, act, ticket).await? else { return Ok(None) };
     rules::check_open(&invitation, act.now)?;
     let address = &invitation.details.email_address;
-    let holder = users::lock_by_identifier(tx, &act.instance, ContactKind::Email.name(), address).await?;
-    let user = holder.ok_or_else(|| Error::new(Code::InvitationAccountNotExists))?;
-    if !rules::is_for(&invitation, &user) {
-        return Err(unproven());
-    }
+    let is_invited = |user: &User| rules::is_for(&invitation, user);
+    let user = invited::lock_holder(tx, act, address, Code::InvitationAccountNotExists, is_invited).await?;
     Ok(Some(take(tx, act, user, &invitation).await?))
 }
 
@@ -51,7 +46,8 @@ pub async fn open_link(cx: &Cx, visitor: &Visitor, ticket: &str) -> Result<Optio
     let Some(invitation) = find_by_ticket(&mut tx, &act, ticket).await? else { return Ok(None) };
     let redirect_url = invitation.details.redirect_url.clone();
     let followed = |next| Ok(Some(FollowedLink { redirect_url, next }));
-    let present = present(&mut tx, &act, visitor, &invitation).await?;
+    let is_invited = |user: &User| rules::is_for(&invitation, user);
+    let present = invited::present(&mut tx, &act, visitor, is_invited).await?;
     // Whoever opens the link a second time is where they want to be.
     let is_done = |user: &User| invitation.details.accepted_by.as_ref() == Some(&user.id);
     if present.as_ref().is_some_and(is_done) {
@@ -62,35 +58,16 @@ pub async fn open_link(cx: &Cx, visitor: &Visitor, ticket: &str) -> Result<Optio
         return followed(NextStep::SignUpWithoutTicket);
     }
     rules::check_open(&invitation, act.now)?;
-    let address = &invitation.details.email_address;
-    let is_held = users::is_held(&mut tx, &act.instance, ContactKind::Email.name(), address).await?;
+    let Some(user) = present else {
+        return followed(NextStep::with_account(&mut tx, &act, &invitation.details.email_address).await?);
+    };
     drop(tx);
-    match present {
-        Some(user) => {
-            let written = cx.write(move |tx| {
-                Box::pin(async move {
-                    let user = users::lock(tx, &act.instance, &user.id).await?;
-                    let user = user.filter(|user| rules::is_for(&invitation, user));
-                    take(tx, &act, user.ok_or_else(|| Error::new(Code::SignedOut))?, &invitation).await
-                })
-            });
-            written.await?;
-            followed(NextStep::Nothing)
-        }
-        None if is_held => followed(NextStep::SignIn),
-        None => followed(NextStep::SignUp),
-    }
-}
-
-/// Who is signed in on the client of a visitor and has proven the invited address. Whoever acts as them is not them.
-async fn present(
-    tx: &mut Tx,
-    act: &Act,
-    visitor: &Visitor,
-    invitation: &ApplicationInvitation,
-) -> Result<Option<User>> {
-    let Some(client) = visitor.client_id() else { return Ok(None) };
-    let live = sessions::live_of_client(tx, &act.instance, &client, &act.settings, act.now).await?;
-    let mut themselves = live.into_iter().filter(|present| present.session.actor.is_none());
-    Ok(themselves.find(|present| rules::is_for(invitation, &present.user)).map(|present| present.user))
+    let written = cx.write(move |tx| {
+        Box::pin(async move {
+            let user = invited::lock(tx, &act, &user, |user| rules::is_for(&invitation, user)).await?;
+            take(tx, &act, user, &invitation).await
+        })
+    });
+    written.await?;
+    followed(NextStep::Nothing)
 }

@@ -13,6 +13,7 @@ pub mod handshake;
 pub mod instance;
 pub mod interstitial;
 pub mod invitations;
+pub mod invited;
 pub mod links;
 pub mod me;
 pub mod organizations;

@@ -16,7 +16,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::invitations;
-use crate::organizations::tickets::{FollowedLink, NextStep, open_link};
+use crate::invited::{FollowedLink, NextStep};
+use crate::organizations::tickets::open_link;
 use crate::verify::frontend::refused;
 
 pub fn routes(api: &mut Api<AppState>) {
