@@ -9,33 +9,9 @@ mod popup;
 pub mod protocol;
 pub mod providers;
 mod returning;
+mod routes;
 mod takeover;
 pub mod tokens;
 mod verdicts;
 
-use std::sync::Arc;
-
-use axum::Router;
-use latchkey_flows::strategies::Registered;
-use latchkey_kernel::AppState;
-use latchkey_kernel::registry::Registry;
-use latchkey_web::api::Api;
-
-pub(crate) fn backend(api: &mut Api<AppState>) {
-    tokens::routes(api);
-}
-
-pub(crate) fn frontend(api: &mut Api<AppState>) {
-    callback::routes(api);
-    accounts::routes(api);
-}
-
-pub(crate) fn pages(router: Router<AppState>) -> Router<AppState> {
-    popup::routes(mock::pages::routes(router))
-}
-
-pub(crate) fn register(registry: &mut Registry) {
-    registry.add(protocol::ProviderKeys::default());
-    registry.add(protocol::ProviderDocuments::default());
-    registry.add(Registered(Arc::new(attempts::ProviderAccounts)));
-}
+pub(crate) use routes::{backend, frontend, pages, register};

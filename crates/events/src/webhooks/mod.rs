@@ -2,12 +2,13 @@
 //!
 //! An endpoint chooses the kinds of events it wants and has secrets of its own, with which each event is
 //! signed. It reads the events of the instance in their order and remembers how far it got
-//! (`cursor_seq`); what became of each event there are its deliveries (`resources/webhook_deliveries`).
+//! (`cursor_seq`); what became of each event there are its `deliveries`.
 //! Endpoints are managed with a secret key, or on a page of ours by whoever got a link to it.
 
 pub mod backend;
 pub mod deliveries;
 pub mod endpoints;
+mod found;
 pub mod input;
 pub mod manager;
 pub mod model;
@@ -20,10 +21,4 @@ pub mod store;
 pub mod tokens;
 pub mod view;
 
-use latchkey_base::Error;
-use latchkey_base::kinds::WebhookEndpointId;
-
-/// The refusal of an endpoint that is not there.
-pub fn not_found(id: &WebhookEndpointId) -> Error {
-    Error::not_found("webhook endpoint", id)
-}
+pub use found::not_found;

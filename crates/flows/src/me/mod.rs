@@ -4,6 +4,7 @@
 //! a recent proof of who it is. All changes go the same ways as those of backends; what users may not do to
 //! themselves stands in `rules`.
 
+mod account;
 pub mod attempt;
 pub mod backup_codes;
 pub mod contacts;
@@ -19,69 +20,8 @@ pub mod settle;
 pub mod totp;
 pub mod view;
 
-use axum::response::Response;
-use latchkey_base::Result;
-use latchkey_door::client::{self, view_context};
-use latchkey_door::person::Person;
-use latchkey_door::reply::Envelope;
-use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
-use latchkey_kernel::settings::Settings;
-use latchkey_kernel::wire::DeletedView;
-use latchkey_organizations::memberships::view::FrontendMembershipView;
-use latchkey_people::users::change::{UserTarget, with_secrets};
-use latchkey_people::users::credentials::Credentials;
-use latchkey_people::users::model::User;
-use latchkey_people::users::view as users;
-use latchkey_people::users::view::FrontendUserView;
-use latchkey_web::api::Api;
+pub use account::{routes, show};
 
-type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a, FrontendMembershipView<'a>>>;
-type DeletedAnswer<'a> = Envelope<'a, DeletedView>;
+use latchkey_door::reply::DeletedAnswer;
 
-pub fn routes(api: &mut Api<AppState>) {
-    profile::routes(api);
-    emails::routes(api);
-    phones::routes(api);
-    passwords::routes(api);
-    totp::routes(api);
-    backup_codes::routes(api);
-    picture::routes(api);
-    sessions::routes(api);
-}
-
-/// Changes the account of somebody who has proven lately who they are, by a rule that also says what to tell.
-async fn change<R, T>(cx: &Cx, person: &Person, rule: R) -> Result<T>
-where
-    R: FnOnce(User, Credentials, &Settings) -> Result<(User, Credentials, T)> + Send + 'static,
-    T: Send + 'static,
-{
-    person.check_reverified(cx.now)?;
-    let (act, target) = (person.visitor.act(cx), target(person));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            with_secrets(tx, &act, &target, |user, held| rule(user, held, &act.settings)).await
-        })
-    });
-    Ok(written.await?.1)
-}
-
-/// The person whose account is changed.
-fn target(person: &Person) -> UserTarget {
-    UserTarget::User(person.user.id.clone())
-}
-
-/// Answers with the user as they are now.
-pub async fn show(cx: &Cx, person: &Person, outcome: Result<User>) -> Response {
-    let visitor = &person.visitor;
-    match (client::load(cx, visitor).await, outcome) {
-        (Ok(shown), Ok(user)) => {
-            let context = view_context(&visitor.site, cx.now);
-            let memberships = client::memberships(shown.as_ref());
-            let view = users::frontend(&user, memberships.of(&user, context), context);
-            visitor.answer_with(cx, shown.as_ref(), Ok(view)).await
-        }
-        (Ok(shown), Err(error)) => visitor.answer_with::<()>(cx, shown.as_ref(), Err(error)).await,
-        (Err(error), _) => visitor.refuse(cx, error).await,
-    }
-}
+use account::{UserAnswer, change, target};

@@ -4,7 +4,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Result, Time};
 use latchkey_db::Tx;
 
-use super::{Background, RETRY_MS};
+use super::run::{Background, RETRY_MS};
 
 /// What has waited longest, and is to be done now. A time that is further off than any wait was written before the clock
 /// was set back.

@@ -99,7 +99,8 @@ pub struct ClaimedIdentity {
     pub identifier: String,
     /// What that is.
     pub named_by: Named,
-    /// Whose it is. Nobody's, where answers must not tell, or where signing up can go on from here.
+    /// The user who has it. `None` if nobody has it and the sign-in goes on all the same: because answers must not tell who
+    /// has an account, or because it may become a sign-up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<UserId>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

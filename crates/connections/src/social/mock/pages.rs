@@ -6,7 +6,7 @@ use axum::response::Response;
 use axum::routing::get;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_door::reply::away;
-use latchkey_door::site::{At, Site};
+use latchkey_door::site::{RequestSite, Site};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::page;
@@ -23,7 +23,7 @@ pub fn routes(router: Router<AppState>) -> Router<AppState> {
     router.route(PATH, get(show))
 }
 
-async fn show(cx: Cx, At(site): At, uri: Uri) -> Result<Response, Failure> {
+async fn show(cx: Cx, RequestSite(site): RequestSite, uri: Uri) -> Result<Response, Failure> {
     if !is_enabled(&site) {
         return Err(Error::new(Code::ResourceNotFound).into());
     }
