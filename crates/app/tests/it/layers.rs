@@ -158,8 +158,9 @@ fn paths(text: &str) -> (Vec<String>, Vec<String>) {
         let path = &rest[at..];
         let end = path.find(|c: char| !is_name(c) && c != ':').unwrap_or(path.len());
         let tree = path.strip_prefix("use ").and_then(|tree| tree.split_once(';'));
-        let is_continued = rest[..at].ends_with([':', '$']);
-        let is_visibility = rest[..at].ends_with("(in ");
+        let before = &text[..text.len() - path.len()];
+        let is_continued = before.ends_with([':', '$']);
+        let is_visibility = before.ends_with("(in ");
         rest = match tree {
             Some((tree, after)) => {
                 used.extend(expanded(tree));
@@ -282,6 +283,20 @@ fn crates_use_those_below_them_only() {
     }
 }
 
+#[test]
+fn the_floor_plan_names_every_folder_of_a_group() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let plan = std::fs::read_to_string(root.join("docs/ARCHITECTURE.md")).unwrap();
+    for name in product_crates().skip_while(|name| *name != "events") {
+        let row = plan.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("the floor plan has no row for `{name}`"));
+        let text = std::fs::read_to_string(root.join(format!("crates/{name}/src/lib.rs"))).unwrap();
+        for module in text.lines().filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';')) {
+            assert!(row.contains(&format!("`{module}`")), "the row of `{name}` does not name `{module}`");
+        }
+    }
+}
+
 /// The test of circles would pass if nothing were read.
 #[test]
 fn imports_are_read_as_the_compiler_reads_them() {
@@ -298,7 +313,10 @@ fn imports_are_read_as_the_compiler_reads_them() {
         file("people/tickets/rules", "fn f() { crate::people::users::store::find() }"),
         file("door", "use crate::{flows, people::users};\nuse crate::word;"),
         file("flows", "use other::crate_name; use inner::x; pub(in crate::door) fn f() { rules::f() }"),
-        file("flows/rules", "use crate::people::{tickets as passes, users::store}; fn f() { passes::rules::f(); store::f() }"),
+        file(
+            "flows/rules",
+            "use crate::people::{tickets as passes, users::store}; fn f() { passes::rules::f(); store::f() }",
+        ),
         file("flows/inner", "#[macro_export]\nmacro_rules! word { () => {} }"),
     ]);
     let of = |path: &str| {
