@@ -11,27 +11,27 @@ const SHOWN_OF_PATH: usize = 100;
 
 /// What a listener is for, and the pages it has.
 #[derive(Clone, Copy)]
-pub(crate) struct Face {
+pub(crate) struct ListenerPages {
     about: &'static str,
     /// What programs are told that ask for an unknown path.
     no_path: &'static str,
     pages: &'static [(&'static str, &'static str)],
 }
 
-pub(crate) const BACKEND: Face = Face {
+pub(crate) const BACKEND: ListenerPages = ListenerPages {
     about: "This is the Backend API. Backends call it with a secret key.",
     no_path: "The Backend API has no such path; /reference lists those it has. Sign-in pages and what SDKs call from \
               browsers are at the Frontend API.",
     pages: &[("/reference", "API reference"), ("/dev/inbox", "Inbox: the messages of development instances")],
 };
 
-pub(crate) const FRONTEND: Face = Face {
+pub(crate) const FRONTEND: ListenerPages = ListenerPages {
     about: "This is the Frontend API. The SDK in the pages of an application calls it.",
     no_path: "The Frontend API has no such path. Requests with a secret key go to the Backend API, at its own address.",
     pages: &[("/sign-in", "Sign in"), ("/sign-up", "Sign up")],
 };
 
-impl Face {
+impl ListenerPages {
     /// The answer at an unknown address: a page, for a browser that goes to one outside of the API, or else an error.
     pub(crate) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response> {
         let is_visit = (method == Method::GET || method == Method::HEAD) && is_wanted(headers);

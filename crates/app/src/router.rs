@@ -38,7 +38,7 @@ use serde_json::Value;
 use tower::ServiceExt;
 
 use crate::jobs::JobCounts;
-use crate::no_page::{self, Face};
+use crate::no_page::{self, ListenerPages};
 use crate::reference;
 use crate::security::{shown_by_applications, shown_by_browsers};
 use crate::unbuilt::{self, Unbuilt};
@@ -143,7 +143,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     let watched = Router::new()
         .route("/metrics", get(metrics))
         .layer(Extension(counts.clone()))
-        // The edge whose requests they count.
+        // The metrics show the counters of this edge.
         .layer(Extension(edge.clone()));
     let backend = match state.0.metrics.is_apart {
         true => backend,
@@ -173,7 +173,7 @@ fn registry(groups: &[Group]) -> Registry {
 }
 
 /// What stands around the operations of either face, and the answers where none of them is meant.
-fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: Face) -> Router<AppState> {
+fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: ListenerPages) -> Router<AppState> {
     let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
     let refusing = |is_unknown: bool| {
         let unbuilt = unbuilt.clone();

@@ -10,6 +10,12 @@ pub const DEFAULT_LIMIT: i64 = 10;
 pub fn default_limit() -> i64 {
     DEFAULT_LIMIT
 }
+
+/// The order of most lists, for inputs that leave it out.
+pub fn newest_first() -> String {
+    "-created_at".to_owned()
+}
+
 /// The longest page the published description allows.
 pub const MAX_LIMIT: i64 = 500;
 

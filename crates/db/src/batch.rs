@@ -38,7 +38,7 @@ struct Job {
 }
 
 /// A statement and its parameters, as they are sent.
-pub(crate) type Sent<'a> = (Cow<'a, str>, Vec<&'a Value>);
+pub(crate) type MergedStatement<'a> = (Cow<'a, str>, Vec<&'a Value>);
 
 impl Batches {
     pub(crate) fn new() -> Batches {
@@ -129,7 +129,7 @@ async fn commit(postgres: &Postgres, numbering: &str, jobs: &[Job]) -> Result<Re
 }
 
 /// The statements in the order in which their texts come first, rows with the same text together.
-pub(crate) fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec<Sent<'a>> {
+pub(crate) fn merged<'a>(statements: impl Iterator<Item = &'a Statement>) -> Vec<MergedStatement<'a>> {
     let mut groups: Vec<(&str, Vec<&[Value]>)> = Vec::new();
     for (sql, row) in statements {
         match groups.iter_mut().find(|(text, _)| text == sql) {

@@ -16,8 +16,8 @@ use crate::error::DbError;
 use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
-use crate::sqlite::{self, Sqlite, Verdict};
-use crate::tx::{Body, LongPlace, Numbered, Statement, Tx};
+use crate::sqlite::{self, Sqlite, WriteDecision};
+use crate::tx::{LongPlace, Numbered, Statement, TransactionBody, Tx};
 use crate::{batch, number};
 
 /// Where the data lies.
@@ -148,7 +148,7 @@ impl Db {
     pub async fn write<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, T> + Send + 'static,
     {
         self.write_numbered(body).await.map(|(value, _)| value)
     }
@@ -157,7 +157,7 @@ impl Db {
     pub async fn write_numbered<T, F>(&self, body: F) -> Result<(T, Option<i64>)>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, T> + Send + 'static,
     {
         let (value, number) = self.write_any(Box::new(move |tx| any(body(tx)))).await?;
         let value = value.downcast().map_err(|_| Error::internal("a transaction returned something else"))?;
@@ -244,7 +244,7 @@ impl Db {
     pub async fn once<T, F>(&self, name: &'static str, step: F) -> Result<Option<T>>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, T> + Send + 'static,
     {
         self.write(move |tx| {
             Box::pin(async move {
@@ -265,10 +265,10 @@ impl Db {
 
 /// The work of a transaction, whatever it returns: what runs transactions is compiled once, and not for each of the
 /// hundreds there are.
-type AnyWork = Box<dyn for<'a> FnOnce(&'a mut Tx) -> Body<'a, AnyValue> + Send>;
+type AnyWork = Box<dyn for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, AnyValue> + Send>;
 type AnyValue = Box<dyn Any + Send>;
 
-fn any<T: Send + 'static>(body: Body<'_, T>) -> Body<'_, AnyValue> {
+fn any<T: Send + 'static>(body: TransactionBody<'_, T>) -> TransactionBody<'_, AnyValue> {
     Box::pin(async move { Ok(Box::new(body.await?) as AnyValue) })
 }
 
@@ -300,7 +300,7 @@ async fn write_sqlite(
                 Err(reason) => outcome.and(Err(DbError::unavailable(reason).into())),
             });
         };
-        Verdict { keep, acknowledge: Box::new(acknowledge) }
+        WriteDecision { keep, acknowledge: Box::new(acknowledge) }
     };
     sqlite.submit(Box::new(job)).await?;
     answer.await.map_err(|_| Error::internal(PANICKED))?
@@ -319,7 +319,7 @@ async fn unless_it_panics<T>(body: impl Future<Output = Result<T>>) -> Result<T>
 
 /// On SQLite every statement is done when it returns, so a body that is still pending has awaited
 /// something that does not belong into a transaction.
-fn poll_once<T>(mut body: Body<'_, T>) -> Result<T> {
+fn poll_once<T>(mut body: TransactionBody<'_, T>) -> Result<T> {
     match body.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(outcome) => outcome,
         Poll::Pending => Err(Error::internal("a transaction awaited something other than the database")),

@@ -33,5 +33,5 @@ pub use private::keep_private;
 pub use row::{Read, Row};
 pub use table::Table;
 pub use turns::for_caller;
-pub use tx::{Body, Numbered, Statement, Tx};
+pub use tx::{Numbered, Statement, TransactionBody, Tx};
 pub use value::Value;

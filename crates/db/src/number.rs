@@ -8,14 +8,14 @@ use crate::tx::Numbered;
 use crate::value::Value;
 
 /// A statement that takes numbers of one series, writes rows with them and returns the highest.
-pub(crate) struct Counted<'a> {
+pub(crate) struct NumberingStatement<'a> {
     pub(crate) sql: String,
     /// The series and how many numbers it takes.
     head: [Value; 2],
     rows: Vec<&'a Numbered>,
 }
 
-impl Counted<'_> {
+impl NumberingStatement<'_> {
     pub(crate) fn params(&self) -> Vec<&Value> {
         let rows = self.rows.iter().flat_map(|row| &row.statement.1);
         self.head.iter().chain(rows).collect()
@@ -29,7 +29,7 @@ impl Counted<'_> {
 }
 
 /// The statements for rows in which those of one series stand together, in their order.
-pub(crate) fn statements<'a>(numbering: &str, rows: &[&'a Numbered]) -> Result<Vec<Counted<'a>>> {
+pub(crate) fn statements<'a>(numbering: &str, rows: &[&'a Numbered]) -> Result<Vec<NumberingStatement<'a>>> {
     let mut all = Vec::new();
     for alike in
         rows.chunk_by(|left, right| left.series == right.series && left.statement.0 == right.statement.0)
@@ -40,7 +40,7 @@ pub(crate) fn statements<'a>(numbering: &str, rows: &[&'a Numbered]) -> Result<V
             let (now, later) = left.split_at(together_at_most(left.len(), width));
             let count = i64::try_from(now.len()).map_err(DbError::failed)?;
             let head = [now[0].series.as_str().into(), count.into()];
-            all.push(Counted { sql: text(numbering, now[0], count)?, head, rows: now.to_vec() });
+            all.push(NumberingStatement { sql: text(numbering, now[0], count)?, head, rows: now.to_vec() });
             left = later;
         }
     }

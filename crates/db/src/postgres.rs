@@ -13,9 +13,9 @@ use tokio_postgres::config::{Config, SslMode};
 use tokio_postgres::types::ToSql;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use crate::batch::{Batches, Sent};
+use crate::batch::{Batches, MergedStatement};
 use crate::error::{DbError, Result};
-use crate::number::Counted;
+use crate::number::NumberingStatement;
 use crate::row::{Read, Row};
 use crate::sample::Samples;
 use crate::turns::{self, Turn, Turns};
@@ -173,7 +173,7 @@ pub(crate) fn run_statement<'a>(
 /// Runs statements in their order, in one round trip.
 pub(crate) fn run_statements<'a>(
     client: &'a Object,
-    statements: &'a [Sent<'a>],
+    statements: &'a [MergedStatement<'a>],
 ) -> BoxFuture<'a, Result<()>> {
     Box::pin(async move {
         let prepared = prepare_all(client, statements).await?;
@@ -186,8 +186,8 @@ pub(crate) fn run_statements<'a>(
 /// the commit by rolling back.
 pub(crate) fn run_and_commit<'a>(
     client: &'a Object,
-    statements: &'a [Sent<'a>],
-    counted: &'a [Counted<'a>],
+    statements: &'a [MergedStatement<'a>],
+    counted: &'a [NumberingStatement<'a>],
 ) -> BoxFuture<'a, Result<Result<Vec<i64>>>> {
     Box::pin(async move {
         let plain = prepare_all(client, statements).await?;
@@ -210,7 +210,10 @@ pub(crate) fn run_and_commit<'a>(
 
 /// All are prepared before the first is sent: one that waits for that would be overtaken by those that
 /// were prepared earlier.
-async fn prepare_all(client: &Object, statements: &[Sent<'_>]) -> Result<Vec<tokio_postgres::Statement>> {
+async fn prepare_all(
+    client: &Object,
+    statements: &[MergedStatement<'_>],
+) -> Result<Vec<tokio_postgres::Statement>> {
     let mut ready = Vec::with_capacity(statements.len());
     for (sql, _) in statements {
         ready.push(prepared(client, sql).await?);
@@ -221,7 +224,7 @@ async fn prepare_all(client: &Object, statements: &[Sent<'_>]) -> Result<Vec<tok
 fn sent<'a>(
     client: &'a Object,
     prepared: &'a [tokio_postgres::Statement],
-    statements: &'a [Sent<'a>],
+    statements: &'a [MergedStatement<'a>],
 ) -> impl Iterator<Item = impl Future<Output = Result<u64, tokio_postgres::Error>> + 'a> + 'a {
     let pairs = prepared.iter().zip(statements);
     pairs.map(move |(statement, (_, params))| async move {

@@ -50,15 +50,15 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     pub(crate) samples: Arc<Samples>,
-    writer: mpsc::Sender<Job>,
+    writer: mpsc::Sender<WriterJob>,
 }
 
 /// A transaction to run on the writer thread, or the reason why none could begin: it says whether to
 /// keep its changes, and is told whether they were committed.
-pub(crate) type Job = Box<dyn FnOnce(Result<&mut Tx, Arc<DbError>>) -> Verdict + Send>;
+pub(crate) type WriterJob = Box<dyn FnOnce(Result<&mut Tx, Arc<DbError>>) -> WriteDecision + Send>;
 
 /// What a transaction decided.
-pub(crate) struct Verdict {
+pub(crate) struct WriteDecision {
     pub(crate) keep: bool,
     pub(crate) acknowledge: Box<dyn FnOnce(Result<(), Arc<DbError>>) + Send>,
 }
@@ -123,7 +123,7 @@ impl Sqlite {
     }
 
     /// Hands a transaction to the writer; waits while its queue is full.
-    pub(crate) async fn submit(&self, job: Job) -> Result<()> {
+    pub(crate) async fn submit(&self, job: WriterJob) -> Result<()> {
         self.writer.send(job).await.map_err(|_| DbError::unavailable("the writer has stopped"))
     }
 }
@@ -152,7 +152,7 @@ fn prepare(connection: &Connection) -> Result<()> {
 }
 
 /// Runs transactions until every sender is gone.
-fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<Job>, before_commit: &[&str]) {
+fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<WriterJob>, before_commit: &[&str]) {
     let mut tx = Tx::sqlite_writer(connection);
     while let Some(first) = jobs.blocking_recv() {
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
@@ -182,13 +182,13 @@ fn commit(connection: &Connection, before: &[&str]) -> Result<(), Arc<DbError>> 
 
 /// Runs one transaction in a savepoint of its own, undone alone when it fails. Without a savepoint it
 /// does not run: its statements would be committed one by one.
-fn run(tx: &mut Tx, job: Job, begun: &Result<(), Arc<DbError>>) -> Verdict {
+fn run(tx: &mut Tx, job: WriterJob, begun: &Result<(), Arc<DbError>>) -> WriteDecision {
     let begun = begun.clone().and_then(|()| execute(tx.writer(), "SAVEPOINT job"));
     let is_begun = begun.is_ok();
     tx.reset();
     let verdict = catch_unwind(AssertUnwindSafe(|| job(begun.map(|()| &mut *tx))))
         // The caller sees its channel closed and answers an internal error.
-        .unwrap_or_else(|_| Verdict { keep: false, acknowledge: Box::new(|_| ()) });
+        .unwrap_or_else(|_| WriteDecision { keep: false, acknowledge: Box::new(|_| ()) });
     if is_begun {
         if !verdict.keep && execute(tx.writer(), "ROLLBACK TO job").is_err() {
             let _ = execute(tx.writer(), "ROLLBACK");

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::oneshot;
 
 /// On whose behalf something is done. Work of the server itself has none.
-pub(crate) type Caller = Option<Arc<str>>;
+pub(crate) type CallerName = Option<Arc<str>>;
 
 tokio::task_local! {
     static CALLER: Arc<str>;
@@ -19,7 +19,7 @@ pub async fn for_caller<F: Future>(caller: Arc<str>, work: F) -> F::Output {
 }
 
 /// The caller of the present task.
-pub(crate) fn caller() -> Caller {
+pub(crate) fn caller() -> CallerName {
     CALLER.try_with(Arc::clone).ok()
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Turns {
 
 struct State {
     free: usize,
-    held: HashMap<Caller, usize>,
+    held: HashMap<CallerName, usize>,
     /// Whoever waits, with the caller who has waited longest for a turn in front.
-    waiting: VecDeque<(Caller, VecDeque<oneshot::Sender<Turn>>)>,
+    waiting: VecDeque<(CallerName, VecDeque<oneshot::Sender<Turn>>)>,
 }
 
 /// A turn, which lasts until this is dropped.
-pub(crate) struct Turn(Option<(Arc<Turns>, Caller)>);
+pub(crate) struct Turn(Option<(Arc<Turns>, CallerName)>);
 
 impl Turns {
     pub(crate) fn new(total: usize) -> Arc<Turns> {
@@ -47,14 +47,14 @@ impl Turns {
     }
 
     /// The next turn of a caller; waits for it.
-    pub(crate) async fn take(self: &Arc<Self>, caller: Caller) -> Turn {
+    pub(crate) async fn take(self: &Arc<Self>, caller: CallerName) -> Turn {
         let (sender, turn) = oneshot::channel();
         self.wait(caller, sender);
         // The sender is in the queue until it sends.
         turn.await.unwrap_or(Turn(None))
     }
 
-    fn wait(self: &Arc<Self>, caller: Caller, sender: oneshot::Sender<Turn>) {
+    fn wait(self: &Arc<Self>, caller: CallerName, sender: oneshot::Sender<Turn>) {
         let mut state = self.state();
         match state.waiting.iter_mut().find(|(other, _)| *other == caller) {
             Some((_, queue)) => queue.push_back(sender),
@@ -85,13 +85,13 @@ impl Turns {
 
 impl State {
     /// Who is next: the first caller who has fewer than `most`. The others of theirs wait behind those of everybody else.
-    fn next(&mut self, most: usize) -> Option<(Caller, oneshot::Sender<Turn>)> {
+    fn next(&mut self, most: usize) -> Option<(CallerName, oneshot::Sender<Turn>)> {
         // Whoever has gone away spends nobody's turn.
         self.waiting.retain_mut(|(_, queue)| {
             while queue.pop_front_if(|sender| sender.is_closed()).is_some() {}
             !queue.is_empty()
         });
-        let has_room = |caller: &Caller| self.held.get(caller).is_none_or(|count| *count < most);
+        let has_room = |caller: &CallerName| self.held.get(caller).is_none_or(|count| *count < most);
         let at = self.waiting.iter().position(|(caller, _)| has_room(caller))?;
         let (caller, mut queue) = self.waiting.remove(at)?;
         let sender = queue.pop_front()?;
@@ -101,7 +101,7 @@ impl State {
         Some((caller, sender))
     }
 
-    fn end(&mut self, caller: &Caller) {
+    fn end(&mut self, caller: &CallerName) {
         self.free += 1;
         if let Some(count) = self.held.get_mut(caller) {
             *count -= 1;
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    fn name(caller: &str) -> Caller {
+    fn name(caller: &str) -> CallerName {
         Some(caller.into())
     }
 

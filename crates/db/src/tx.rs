@@ -7,10 +7,10 @@ use futures_util::future::{BoxFuture, join};
 use rusqlite::Connection;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
-use crate::batch::{Sent, merged};
+use crate::batch::{MergedStatement, merged};
 use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
-use crate::number::Counted;
+use crate::number::NumberingStatement;
 use crate::postgres::PooledClient;
 use crate::row::Read;
 use crate::sample::{Sample, Samples};
@@ -19,7 +19,7 @@ use crate::value::Value;
 use crate::{postgres, sqlite};
 
 /// The work of a transaction. It may await nothing but the database: on SQLite it is polled once.
-pub type Body<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + Send + 'a>>;
+pub type TransactionBody<'a, T> = Pin<Box<dyn Future<Output = latchkey_base::Result<T>> + Send + 'a>>;
 
 /// A statement and its parameters.
 pub type Statement = (&'static str, Vec<Value>);
@@ -51,9 +51,9 @@ enum Inner {
     Writer(Connection),
     /// A read connection, given back when dropped. With a place among the long reads, statements run
     /// off the calling thread.
-    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Place },
+    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Option<LongPlace> },
     /// A pooled PostgreSQL connection, inside a transaction or not; with its place among the long reads.
-    Postgres { client: Option<PooledClient>, state: State, _long: Place },
+    Postgres { client: Option<PooledClient>, state: State, _long: Option<LongPlace> },
 }
 
 /// Where a PostgreSQL connection stands.
@@ -84,12 +84,16 @@ impl Tx {
         Tx::new(Inner::Writer(connection), None)
     }
 
-    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Place) -> Result<Tx> {
+    pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Option<LongPlace>) -> Result<Tx> {
         let (connection, samples) = (Some(home.reader()?), Some(home.samples.clone()));
         Ok(Tx::new(Inner::Reader { connection, home, long }, samples))
     }
 
-    pub(crate) fn postgres_reader(client: PooledClient, samples: Arc<Samples>, long: Place) -> Tx {
+    pub(crate) fn postgres_reader(
+        client: PooledClient,
+        samples: Arc<Samples>,
+        long: Option<LongPlace>,
+    ) -> Tx {
         let state = State::new(Phase::Single);
         Tx::new(Inner::Postgres { client: Some(client), state, _long: long }, Some(samples))
     }
@@ -221,7 +225,7 @@ impl Tx {
     /// Runs statements in their order; on PostgreSQL in one round trip.
     pub async fn run_many(&mut self, statements: Vec<Statement>) -> Result<()> {
         if let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner {
-            let sent: Vec<Sent<'_>> = statements.iter().map(as_sent).collect();
+            let sent: Vec<MergedStatement<'_>> = statements.iter().map(as_sent).collect();
             let outcome = asked(client, state, postgres::run_statements(client, &sent)).await;
             self.failed |= outcome.is_err();
             return outcome;
@@ -284,8 +288,8 @@ impl Tx {
     /// was committed, with the highest number each has taken.
     pub(crate) async fn run_and_commit(
         mut self,
-        statements: &[Sent<'_>],
-        counted: &[Counted<'_>],
+        statements: &[MergedStatement<'_>],
+        counted: &[NumberingStatement<'_>],
     ) -> Result<Result<Vec<i64>>> {
         let Inner::Postgres { client: Some(client), state, .. } = &mut self.inner else { return Err(gone()) };
         if statements.is_empty() && counted.is_empty() && state.phase == Phase::Beginning {
@@ -466,14 +470,12 @@ impl Drop for Tx {
 }
 
 /// A statement as it is sent.
-fn as_sent((sql, params): &Statement) -> Sent<'_> {
+fn as_sent((sql, params): &Statement) -> MergedStatement<'_> {
     ((*sql).into(), params.iter().collect())
 }
 
 /// Work on a connection of SQLite off the calling thread.
 type Work = Box<dyn FnOnce(&Connection) + Send>;
-/// The place of a long read, if it is one.
-pub(crate) type Place = Option<LongPlace>;
 
 /// A place among the long reads, and what the caller holds for as long.
 pub(crate) struct LongPlace {
@@ -483,9 +485,9 @@ pub(crate) struct LongPlace {
 
 fn off_thread(
     connection: Connection,
-    place: Place,
+    place: Option<LongPlace>,
     work: Work,
-) -> BoxFuture<'static, Result<(Connection, Place)>> {
+) -> BoxFuture<'static, Result<(Connection, Option<LongPlace>)>> {
     let done = tokio::task::spawn_blocking(move || {
         work(&connection);
         (connection, place)

@@ -13,6 +13,7 @@ use latchkey_kernel::slow::{LanePlace, WorkOwner};
 use latchkey_people::users::view::ViewContext;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store;
+use latchkey_presence::clients::view::ClientObject;
 use latchkey_presence::sessions::own_memberships::OwnMemberships;
 use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::tokens::{self, Minting};
@@ -32,7 +33,7 @@ use super::visitor::Visitor;
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Client")]
 pub struct ClientView<'a> {
-    object: &'static str,
+    object: ClientObject,
     id: &'a ClientId,
     sessions: Vec<FrontendSessionView<'a>>,
     #[schemars(with = "Option<SignInView>")]
@@ -212,7 +213,7 @@ impl ShownClient {
         let shown = self.sessions.iter();
         let is_listed = |id: &&SessionId| self.sessions.iter().any(|(present, _)| present.session.id == **id);
         ClientView {
-            object: "client",
+            object: ClientObject::It,
             id: &self.client.id,
             sessions: shown
                 .map(|(present, token)| {

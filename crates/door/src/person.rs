@@ -23,7 +23,7 @@ use latchkey_web::signature::Argument;
 use serde_json::json;
 
 use super::counting;
-use super::site::At;
+use super::site::RequestSite;
 use super::visitor::Visitor;
 
 /// Somebody signed in. A session with tasks left counts here: doing them is what it is for.
@@ -112,7 +112,7 @@ impl Argument for PersonInPath {
 /// The same by what the gate has read, for a browser that shows the cookie of its client. `None` if anything is
 /// missing or wrong, whatever it is.
 async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<Option<Person>, Failure> {
-    let At(site) = At::from_request_parts(parts, state).await?;
+    let RequestSite(site) = RequestSite::from_request_parts(parts, state).await?;
     let Some(present) = parts.extensions.remove::<ClientWithSessions>() else { return Ok(None) };
     let Some((mut visitor, token)) = Visitor::unproven(parts, &site)? else { return Ok(None) };
     let AppState(app) = state;

@@ -297,18 +297,18 @@ fn is_base_url(text: &str) -> bool {
 }
 
 /// The instance of a request, which the gate has found.
-pub struct At(pub Arc<Site>);
+pub struct RequestSite(pub Arc<Site>);
 
-impl FromRequestParts<AppState> for At {
+impl FromRequestParts<AppState> for RequestSite {
     type Rejection = Failure;
 
-    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<At, Failure> {
+    async fn from_request_parts(parts: &mut Parts, _: &AppState) -> Result<RequestSite, Failure> {
         let site = parts.extensions.get::<Arc<Site>>().cloned();
-        Ok(At(site.ok_or_else(|| Error::internal("a request passed the gate without an instance"))?))
+        Ok(RequestSite(site.ok_or_else(|| Error::internal("a request passed the gate without an instance"))?))
     }
 }
 
-impl Argument for At {}
+impl Argument for RequestSite {}
 
 #[cfg(test)]
 mod tests {

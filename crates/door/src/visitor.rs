@@ -23,7 +23,7 @@ use latchkey_web::query::pairs;
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
 
-use super::site::{At, Site};
+use super::site::{RequestSite, Site};
 use super::{cookies, counting};
 
 /// Where browsers tell whether a page asks its own origin.
@@ -103,7 +103,7 @@ impl Visitor {
 
     /// The browser behind a request, by its cookies alone.
     pub async fn by_cookies(parts: &mut Parts, state: &AppState) -> Result<Visitor, Failure> {
-        let At(site) = At::from_request_parts(parts, state).await?;
+        let RequestSite(site) = RequestSite::from_request_parts(parts, state).await?;
         let AppState(app) = state;
         let mut visitor = Visitor::at(site);
         visitor.enter_by_cookies(app, &mut app.db.read().await?, parts, None).await?;
@@ -297,7 +297,7 @@ impl FromRequestParts<AppState> for Visitor {
 impl Visitor {
     /// The browser or device that sent a request. Nothing is counted: the caller does so when it knows the person.
     pub(super) async fn read(parts: &mut Parts, state: &AppState) -> Result<Visitor, Failure> {
-        let At(site) = At::from_request_parts(parts, state).await?;
+        let RequestSite(site) = RequestSite::from_request_parts(parts, state).await?;
         let AppState(app) = state;
         let origin = one(parts, ORIGIN.as_str(), Code::MultipleOriginHeaderValuesForbidden)?;
         let authorization =

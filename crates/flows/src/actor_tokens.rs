@@ -1,8 +1,7 @@
 //! The operations on actor tokens, which stand here because a token may name an organization.
 
-use axum::response::Response;
 use latchkey_base::kinds::{ActorTokenId, UserId};
-use latchkey_base::{Code, Error, Id, Result};
+use latchkey_base::{Code, Error, Id};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
@@ -17,9 +16,7 @@ use latchkey_people::users::store as users;
 use latchkey_presence::sessions::working;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
-
-type Answer = Result<Response, Failure>;
+use latchkey_web::reply::Reply;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Actor Tokens");
@@ -31,7 +28,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<ActorTokenView>();
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -> Reply {
     rules::check_actor(&input.actor)?;
     let user: UserId = Id::parse(&input.user_id).ok_or_else(unknown_user)?;
     let mut tx = cx.app.db.read().await?;
@@ -65,7 +62,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -
     cx.reply(&view::actor_token(&token, Some(&ticket), Some(url)))
 }
 
-async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<ActorTokenId>) -> Answer {
+async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<ActorTokenId>) -> Reply {
     let act = cx.act(&key);
     let token = cx
         .write(move |tx| {

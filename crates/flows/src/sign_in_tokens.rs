@@ -1,8 +1,7 @@
 //! The operations on sign-in tokens, which stand here because a token may name an organization.
 
-use axum::response::Response;
 use latchkey_base::kinds::{SignInTokenId, UserId};
-use latchkey_base::{Error, Id, Result};
+use latchkey_base::{Error, Id};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
@@ -18,9 +17,7 @@ use latchkey_people::users::change::UserTarget;
 use latchkey_presence::sessions::working;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
-
-type Answer = Result<Response, Failure>;
+use latchkey_web::reply::Reply;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sign-in Tokens");
@@ -33,7 +30,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<SignInTokenView>();
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSignInToken>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSignInToken>) -> Reply {
     let user: UserId = Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
     let mut tx = cx.app.db.read().await?;
     let signer = cx.app.signer(&mut tx, &key.instance, cx.now).await?;
@@ -62,7 +59,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSignInToken>) 
     cx.reply(&view::sign_in_token(&token, Some(&ticket), Some(url)))
 }
 
-async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SignInTokenId>) -> Answer {
+async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SignInTokenId>) -> Reply {
     let act = cx.act(&key);
     let token = cx
         .write(move |tx| {

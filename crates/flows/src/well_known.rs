@@ -4,7 +4,7 @@
 use axum::http::HeaderMap;
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
-use latchkey_door::site::{At, Site};
+use latchkey_door::site::{RequestSite, Site};
 use latchkey_jose::jwk::{Jwk, Jwks};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
@@ -48,7 +48,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
 }
 
-async fn jwks(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn jwks(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let mut tx = cx.app.db.read().await?;
     let stored = store::public_keys(&mut tx, &site.instance, cx.now).await?;
     let keys = stored.iter().map(|jwk| serde_json::from_str::<Jwk>(jwk).map_err(Error::internal));
@@ -109,7 +109,7 @@ fn endpoints(site: &Site) -> Endpoints {
     }
 }
 
-async fn openid_configuration(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn openid_configuration(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     cx.reply_unversioned(&OpenIdConfiguration {
         introspection_endpoint: format!("{}/oauth/token_info", site.base_url),
         userinfo_endpoint: format!("{}/oauth/userinfo", site.base_url),
@@ -120,7 +120,7 @@ async fn openid_configuration(cx: Cx, At(site): At) -> Result<Response, Failure>
     })
 }
 
-async fn authorization_server(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn authorization_server(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     cx.reply_unversioned(&AuthorizationServer { endpoints: endpoints(&site) })
 }
 

@@ -8,7 +8,7 @@ use image::{DynamicImage, RgbaImage, imageops};
 /// Keeps the ringing around hard edges low and the result sharp.
 const FILTER: imageops::FilterType = imageops::FilterType::CatmullRom;
 
-/// How a picture meets a box of another shape. Neither way makes it larger.
+/// How a picture is made to fit a box of another shape. Neither way makes it larger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fit {
     /// The whole picture inside the box, its shape kept.

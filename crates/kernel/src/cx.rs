@@ -12,7 +12,7 @@ use axum::response::Response;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
-use latchkey_db::{Body, Numbered, Statement, Tx};
+use latchkey_db::{Numbered, Statement, TransactionBody, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_web::edge::{Caused, WriteLimit};
 use latchkey_web::network::Network;
@@ -48,11 +48,12 @@ pub struct Cx {
     pub network: Network,
     user_agent: String,
     languages: String,
-    /// Takes the number of the last event the request caused, for a header of the answer.
+    /// Where writes note the number of the last event they caused: the edge shows it in a header of the answer.
     caused: Caused,
-    /// What a write asks before it begins.
+    /// Refuses writes of networks that leave too many answers unread.
     write_limit: Option<WriteLimit>,
-    /// The instance the request acts in, once `act` or `act_in` said so: its waiting readers are woken by events.
+    /// The instance the request acts in, once `act` or `act_in` has set it. When a write causes events, those who wait for
+    /// events of this instance are woken.
     instance: OnceLock<InstanceId>,
 }
 
@@ -160,7 +161,7 @@ impl Cx {
     pub async fn write<T, F>(&self, body: F) -> Result<T>
     where
         T: Send + 'static,
-        F: for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+        F: for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, T> + Send + 'static,
     {
         let (value, seq) = self.app.db.write_numbered(body).await?;
         self.caused(seq);
@@ -184,7 +185,8 @@ impl Cx {
         }
     }
 
-    /// Asks once more whether whoever sends this write leaves too many answers unread, for what is large.
+    /// Refuses the request if its network leaves too many answers unread. Every write is checked so before it begins;
+    /// handlers with long answers check again before they write one.
     pub fn check_unread(&self) -> Result<()> {
         self.write_limit.as_ref().map_or(Ok(()), |limit| limit.check(self.network))
     }

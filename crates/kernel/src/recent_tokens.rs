@@ -17,7 +17,7 @@ const SWEEP_MS: i64 = 1000;
 const LONGEST: usize = 2048;
 
 /// What a token says apart from its own times and id, as a digest: whoever it is for must be part of it.
-pub type Statement = [u8; 32];
+pub type TokenStatement = [u8; 32];
 
 /// Tokens by what they say.
 #[derive(Default)]
@@ -27,7 +27,7 @@ pub struct RecentTokens {
 
 #[derive(Default)]
 struct Shard {
-    tokens: HashMap<Statement, Recent>,
+    tokens: HashMap<TokenStatement, Recent>,
     /// When a full shard was last searched for tokens that are no longer fresh.
     swept_at: Option<Time>,
 }
@@ -60,7 +60,7 @@ impl RecentTokens {
     /// The token that says this, or the one that `sign` makes.
     pub fn get_or_sign(
         &self,
-        statement: Statement,
+        statement: TokenStatement,
         now: Time,
         sign: impl FnOnce() -> Result<String>,
     ) -> Result<Arc<str>> {
@@ -82,7 +82,7 @@ impl RecentTokens {
 mod tests {
     use super::*;
 
-    fn signed(tokens: &RecentTokens, statement: Statement, at: i64) -> String {
+    fn signed(tokens: &RecentTokens, statement: TokenStatement, at: i64) -> String {
         let sign = || Ok(format!("signed at {at}"));
         tokens.get_or_sign(statement, Time::from_ms(at), sign).unwrap().to_string()
     }

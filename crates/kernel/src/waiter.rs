@@ -31,7 +31,7 @@ pub struct Places {
 }
 
 /// A place, which is free again when this is dropped.
-struct Place<'a> {
+struct WaitingPlace<'a> {
     places: &'a Places,
     tenant: InstanceId,
 }
@@ -48,7 +48,7 @@ impl Places {
     }
 
     /// Takes a place for a tenant, unless it has its share already.
-    fn take(&self, tenant: &InstanceId) -> Option<Place<'_>> {
+    fn take(&self, tenant: &InstanceId) -> Option<WaitingPlace<'_>> {
         let mut taken = self.taken();
         let free = self.total - taken.values().sum::<usize>();
         let own = taken.get(tenant).copied().unwrap_or_default();
@@ -56,7 +56,7 @@ impl Places {
             return None;
         }
         taken.insert(tenant.clone(), own + 1);
-        Some(Place { places: self, tenant: tenant.clone() })
+        Some(WaitingPlace { places: self, tenant: tenant.clone() })
     }
 
     fn taken(&self) -> MutexGuard<'_, HashMap<InstanceId, usize>> {
@@ -64,7 +64,7 @@ impl Places {
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for WaitingPlace<'_> {
     fn drop(&mut self) {
         let mut taken = self.places.taken();
         if let Some(count) = taken.get_mut(&self.tenant) {
@@ -82,7 +82,7 @@ pub struct Waiter<'a> {
     deadline: Instant,
     places: &'a Places,
     tenant: &'a InstanceId,
-    place: Option<Place<'a>>,
+    place: Option<WaitingPlace<'a>>,
 }
 
 impl<'a> Waiter<'a> {
@@ -151,7 +151,7 @@ mod tests {
         let mut held = Vec::new();
         for expected in [4, 2, 1, 1] {
             let tenant = &tenants[held.len()];
-            let mine: Vec<Place<'_>> = std::iter::from_fn(|| places.take(tenant)).collect();
+            let mine: Vec<WaitingPlace<'_>> = std::iter::from_fn(|| places.take(tenant)).collect();
             assert_eq!(mine.len(), expected);
             held.push(mine);
         }

@@ -176,13 +176,13 @@ impl Post {
 
     /// Sends one message and notes what became of it.
     async fn deliver(&self, sender: &SendingInstance, queued: Queued, until: Time) {
-        let life = rules::Life::of(&queued);
-        let outcome = match life.is_over(self.parts.clock.now()) {
+        let state = rules::SendingState::of(&queued);
+        let outcome = match state.is_over(self.parts.clock.now()) {
             true => SendOutcome::Never("It could not be sent in time.".to_owned()),
             false => self.attempt(sender, &queued).await,
         };
         let random = u32::from_le_bytes(rng::bytes(&*self.parts.rng));
-        let verdict = rules::judge(outcome, &life, self.parts.clock.now(), random);
+        let verdict = rules::judge(outcome, &state, self.parts.clock.now(), random);
         self.count(&verdict, &queued, sender);
         let (instance, id) = (sender.instance.clone(), queued.id.clone());
         let noted = self.parts.db.write(move |tx| {

@@ -49,8 +49,8 @@ pub struct OperationIndex(pub usize);
 #[derive(Clone, Default)]
 pub struct Caused(Arc<AtomicI64>);
 
-/// What a write asks before it begins. Only the gate knows the networks of visitors who come through a proxy of the
-/// application.
+/// Refuses writes of networks that leave too many answers unread. Whose network a request comes from is known behind the
+/// gate only: visitors may come through a proxy of the application.
 #[derive(Clone)]
 pub struct WriteLimit(Arc<AnswerBudget>);
 

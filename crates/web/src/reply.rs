@@ -18,6 +18,9 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// An error on its way out. The edge adds the trace id and writes the body.
 pub struct Failure(pub Error);
 
+/// What handlers return.
+pub type Reply = Result<Response, Failure>;
+
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Failure {
         Failure(error.into())

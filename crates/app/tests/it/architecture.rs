@@ -288,7 +288,8 @@ fn no_statement_reads_a_table_of_a_layer_above() {
         let file = shown(&path);
         let texts = on_one_line(&strings(&text).join(" "));
         for (table, writers) in &writers {
-            let reads = ["FROM", "JOIN"].iter().any(|keyword| has_word(&texts, &format!("{keyword} {table}")));
+            let reads =
+                ["FROM", "JOIN"].iter().any(|keyword| has_word(&texts, &format!("{keyword} {table}")));
             let is_above = layer(&writers[0]) > layer(&file);
             assert!(!reads || !is_above, "{file} reads `{table}` of {}", writers[0]);
             read += usize::from(reads);
@@ -427,15 +428,18 @@ fn time_and_randomness_come_in_as_arguments() {
 
 /// Two types of one name are told apart by their paths only, and nobody reads those.
 #[test]
-fn every_public_type_has_a_noun_of_its_own() {
+fn every_type_used_outside_its_file_has_a_noun_of_its_own() {
     let mut names = BTreeMap::<String, Vec<String>>::new();
-    for (path, text) in product_crates().chain(["web"]).flat_map(sources) {
-        for line in code(&text).lines() {
-            let kinds = ["pub struct ", "pub enum ", "pub trait ", "pub type "];
-            let declared = kinds.iter().find_map(|kind| line.strip_prefix(kind));
+    for (path, text) in product_crates().chain(["db", "web"]).flat_map(sources) {
+        let file = shown(&path);
+        for line in code(&text).lines().filter(|line| line.starts_with("pub")) {
+            let end = if line.starts_with("pub(") { ") " } else { " " };
+            let item = line.split_once(end).map_or("", |(_, item)| item);
+            let kinds = ["struct ", "enum ", "trait ", "type "];
+            let declared = kinds.iter().find_map(|kind| item.strip_prefix(kind));
             let name = declared.map(|rest| rest.chars().take_while(|c| c.is_alphanumeric()).collect());
             if let Some(name) = name {
-                names.entry(name).or_default().push(shown(&path));
+                names.entry(name).or_default().push(file.clone());
             }
         }
     }
@@ -462,6 +466,14 @@ fn every_module_says_what_it_is() {
         for (path, text) in sources(name) {
             assert!(text.starts_with("//! "), "{} does not say what it is", shown(&path));
         }
+    }
+}
+
+/// Whoever looks for a function looks into the files, which say by their names what they hold.
+#[test]
+fn a_mod_file_names_modules_and_does_nothing() {
+    for (path, text) in product().into_iter().filter(|(path, _)| path.ends_with("mod.rs")) {
+        assert!(!code(&text).contains("fn "), "{} has a function", shown(&path));
     }
 }
 

@@ -12,7 +12,7 @@ use axum::extract::FromRequestParts;
 use axum::http::Request;
 use latchkey_base::Result;
 use latchkey_connections::social::protocol::{
-    AuthorizeRequest, CallbackParams, Connection, Granted, Pending, authorize, exchange, find,
+    AuthorizeRequest, CallbackParams, Connection, Granted, PendingVisit, authorize, exchange, find,
 };
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
@@ -82,12 +82,12 @@ impl Stage {
     }
 
     /// Sends somebody there.
-    pub(crate) async fn begin(&self) -> Result<(String, Pending)> {
+    pub(crate) async fn begin(&self) -> Result<(String, PendingVisit)> {
         authorize(&context(&self.server).await, &self.connection, request("the-state")).await
     }
 
     /// They come back.
-    pub(crate) async fn end(&self, pending: &Pending, params: &CallbackParams) -> Result<Granted> {
+    pub(crate) async fn end(&self, pending: &PendingVisit, params: &CallbackParams) -> Result<Granted> {
         exchange(&context(&self.server).await, &self.connection, pending, params, BACK).await
     }
 

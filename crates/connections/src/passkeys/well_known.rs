@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
-use latchkey_door::site::At;
+use latchkey_door::site::RequestSite;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::settings::AndroidApp;
@@ -36,7 +36,7 @@ struct RelatedOrigins {
     origins: Vec<String>,
 }
 
-async fn related_origins(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn related_origins(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     match origins::is_related_by_settings(&site.settings) {
         true => cx.reply_unversioned(&RelatedOrigins { origins: origins::related(&site) }),
         false => {
@@ -74,7 +74,7 @@ fn asset_link(app: &AndroidApp) -> AssetLink<'_> {
     }
 }
 
-async fn asset_links(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn asset_links(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let all: Vec<_> = site.settings.native_settings.android_apps.iter().map(asset_link).collect();
     cx.reply_unversioned(&all)
 }
@@ -90,7 +90,7 @@ struct WebCredentials<'a> {
     apps: &'a [String],
 }
 
-async fn apple_apps(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn apple_apps(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let apps = &site.settings.native_settings.apple_app_ids;
     cx.reply_unversioned(&AppleAppSiteAssociation { webcredentials: WebCredentials { apps } })
 }

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use url::{ParseError, Url};
 
-use super::protocol::{self, AuthorizeRequest, Connection, Pending};
+use super::protocol::{self, AuthorizeRequest, Connection, PendingVisit};
 use super::verdicts::{self, AccountProof};
 
 /// How long somebody may take at the provider.
@@ -33,7 +33,7 @@ const SEALED_FOR: &str = "oauth_attempt";
 /// What is kept until the browser comes back.
 #[derive(Clone, Serialize, Deserialize)]
 pub(super) struct KeptAttempt {
-    pub(super) pending: Pending,
+    pub(super) pending: PendingVisit,
     /// Where the provider sends the browser, as it was told.
     pub(super) redirect_uri: String,
     /// Where the browser goes if anything is left to do.

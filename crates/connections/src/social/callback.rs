@@ -8,7 +8,7 @@ use latchkey_base::kinds::{ClientId, SignInId, SignUpId, UserId};
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::reply::away;
-use latchkey_door::site::At;
+use latchkey_door::site::RequestSite;
 use latchkey_door::visitor::Visitor;
 use latchkey_flows::sign_in::attempt::SignInContext;
 use latchkey_flows::sign_in::registered::take_returned as take_sign_in;
@@ -69,7 +69,7 @@ struct CallbackForm {
 
 async fn post(
     _: Cx,
-    At(site): At,
+    RequestSite(site): RequestSite,
     OpenForm(form, fields): OpenForm<CallbackForm>,
 ) -> Result<Response, Failure> {
     let known = [("state", form.state), ("code", form.code), ("error", form.error), ("scope", form.scope)];

@@ -1,7 +1,7 @@
 //! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
 //! proven.
 
-use latchkey_base::text::{SUBADDRESS_MARKS, fold};
+use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_flows::strategies::ProofVerdict;
@@ -11,6 +11,7 @@ use latchkey_people::challenges::account::ProvenAccount;
 use latchkey_people::challenges::model::{Challenge, Newcomer};
 use latchkey_people::external_accounts::change;
 use latchkey_people::identifications::rules::checked;
+use latchkey_people::restrictions::rules::is_subaddress;
 use latchkey_people::users::model::{Contact, ContactKind, User};
 use latchkey_people::users::store as users;
 use serde::{Deserialize, Serialize};
@@ -31,13 +32,13 @@ pub(super) struct AccountProof {
     /// Whether the user was found by an address that they had not proven themselves.
     pub(super) is_taken_over: bool,
     /// What made it theirs. It must still be so when the account is connected, which may be some steps later.
-    #[serde(default)]
-    pub(super) ground: Ground,
+    #[serde(default, rename = "ground")]
+    pub(super) basis: ProofBasis,
 }
 
 /// Why an account proves that somebody is a user.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) enum Ground {
+pub(super) enum ProofBasis {
     /// It is connected to them.
     Connected,
     /// It has an address that both sides have proven.
@@ -61,10 +62,10 @@ impl AccountProof {
             // Somebody has connected it since.
             return Err(Error::new(Code::OauthIdentificationClaimed));
         }
-        let is_good = match self.ground {
-            Ground::Connected => is_connected,
-            Ground::Address => is_connected || has_proven(&user, self.account.proven_email()),
-            Ground::Nothing => true,
+        let is_good = match self.basis {
+            ProofBasis::Connected => is_connected,
+            ProofBasis::Address => is_connected || has_proven(&user, self.account.proven_email()),
+            ProofBasis::Nothing => true,
         };
         if !is_good {
             // They have removed it, or the address, since.
@@ -125,8 +126,7 @@ fn account(connection: &Connection, profile: Profile) -> ProvenAccount {
 
 /// Whoever leaves a company may keep an address that they have derived from theirs.
 fn check_address(connection: &Connection, account: &ProvenAccount) -> Result<()> {
-    let local = account.email_address.as_deref().and_then(|address| address.rsplit_once('@'));
-    let is_derived = local.is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS));
+    let is_derived = account.email_address.as_deref().is_some_and(is_subaddress);
     match is_derived && connection.blocks_subaddresses() {
         true => Err(Error::new(Code::NotAllowedAccess).saying(
             "Addresses with a part that their holder has added are not accepted from this provider.",
@@ -140,14 +140,14 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     let Newcomer { account: Some(account), tokens, .. } = &newcomer else {
         return Err(Error::internal("an account that nobody has shown"));
     };
-    let proof = |ground: Ground, is_taken_over: bool| {
-        let proof = AccountProof { account: account.clone(), tokens: tokens.clone(), is_taken_over, ground };
+    let proof = |basis: ProofBasis, is_taken_over: bool| {
+        let proof = AccountProof { account: account.clone(), tokens: tokens.clone(), is_taken_over, basis };
         serde_json::to_value(proof).map_err(Error::internal)
     };
     let mut tx = cx.app.db.read().await?;
     let (provider, subject) = (&account.provider, &account.provider_user_id);
     if let Some(user) = users::find_by_identifier(&mut tx, &act.instance, provider, subject).await? {
-        return Ok(ProofVerdict::User(user.id, proof(Ground::Connected, false)?));
+        return Ok(ProofVerdict::User(user.id, proof(ProofBasis::Connected, false)?));
     }
     let is_vouched = account.proven_email().is_some();
     let is_guarded = act.settings.attack_protection.enumeration_protection;
@@ -164,9 +164,9 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
         return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     };
     match (is_verified, is_vouched) {
-        (true, true) => Ok(ProofVerdict::User(user.id, proof(Ground::Address, false)?)),
-        (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(Ground::Nothing, false)?)),
-        (false, true) => Ok(ProofVerdict::User(user.id, proof(Ground::Nothing, true)?)),
+        (true, true) => Ok(ProofVerdict::User(user.id, proof(ProofBasis::Address, false)?)),
+        (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(ProofBasis::Nothing, false)?)),
+        (false, true) => Ok(ProofVerdict::User(user.id, proof(ProofBasis::Nothing, true)?)),
         (false, false) => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
         }
@@ -189,7 +189,7 @@ pub(super) async fn acted_on(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<P
 /// The same for somebody who is signed in and proves it anew: only what is connected already does.
 pub(super) async fn again(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVerdict> {
     match of(cx, act, newcomer).await? {
-        ProofVerdict::User(_, proof) if AccountProof::read(&proof)?.ground != Ground::Connected => {
+        ProofVerdict::User(_, proof) if AccountProof::read(&proof)?.basis != ProofBasis::Connected => {
             Ok(ProofVerdict::Refused(Error::param(Code::StrategyForUserInvalid, "strategy")))
         }
         verdict => Ok(verdict),

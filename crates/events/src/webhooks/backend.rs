@@ -1,7 +1,7 @@
 //! Routes and handlers of the backend API.
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use latchkey_base::kinds::WebhookEndpointId;
 use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Result};
@@ -14,7 +14,7 @@ use latchkey_kernel::{App, AppState, signing_secrets};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreateWebhookEndpoint, RotateWebhookSecret, TestWebhookEndpoint, UpdateWebhookEndpoint};
 use super::manager::Manager;
@@ -24,8 +24,6 @@ use super::tokens::{self, Pass};
 use super::view::{self, EndpointView, EventTypeView, NewEndpointView, SecretsView, SvixUrlView, TestView};
 use super::{endpoints, not_found, rules, samples, secrets, store};
 use crate::feed;
-
-type Answer = Result<Response, Failure>;
 
 /// Adds the operations: three as published, the others ours.
 pub fn routes(api: &mut Api<AppState>) {
@@ -74,7 +72,7 @@ fn routes_of_one(api: &mut Api<AppState>) {
         .returns::<TestView>();
 }
 
-async fn begin(cx: Cx, key: SecretKey) -> Answer {
+async fn begin(cx: Cx, key: SecretKey) -> Reply {
     let (instance, now) = (key.instance.clone(), cx.now);
     let is_new = cx.write(move |tx| Box::pin(async move { store::insert_app(tx, &instance, now).await }));
     match is_new.await? {
@@ -83,7 +81,7 @@ async fn begin(cx: Cx, key: SecretKey) -> Answer {
     }
 }
 
-async fn end(cx: Cx, key: SecretKey) -> Answer {
+async fn end(cx: Cx, key: SecretKey) -> Reply {
     // The link is worth nothing from now on, however long the rest takes.
     let instance = key.instance.clone();
     let had_app = cx.write(move |tx| Box::pin(async move { store::delete_app(tx, &instance).await })).await?;
@@ -96,23 +94,23 @@ async fn end(cx: Cx, key: SecretKey) -> Answer {
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn link(cx: Cx, key: SecretKey) -> Answer {
+async fn link(cx: Cx, key: SecretKey) -> Reply {
     let found = store::find_app(&mut cx.app.db.read().await?, &key.instance).await?;
     let app_created_at = found.ok_or_else(|| Error::new(Code::SvixAppMissing))?;
     linked(&cx, Pass { instance: key.instance, app_created_at })
 }
 
-fn linked(cx: &Cx, pass: Pass) -> Answer {
+fn linked(cx: &Cx, pass: Pass) -> Reply {
     let token = tokens::issue(&pass, &cx.app.master, cx.now)?;
     cx.reply(&SvixUrlView { svix_url: tokens::url(&cx.app.api_url, &token) })
 }
 
-async fn list_event_types(cx: Cx, _: Manager) -> Answer {
+async fn list_event_types(cx: Cx, _: Manager) -> Reply {
     let data: Vec<EventTypeView> = Event::ALL.iter().map(|event| view::event_type(*event)).collect();
     cx.reply(&ListView { total_count: data.len() as i64, data })
 }
 
-async fn list(cx: Cx, Manager(key): Manager, Query(paging): Query<Paging>) -> Answer {
+async fn list(cx: Cx, Manager(key): Manager, Query(paging): Query<Paging>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let mut found = Vec::new();
     for endpoint in store::list(&mut tx, &key.instance, paging).await? {
@@ -124,7 +122,7 @@ async fn list(cx: Cx, Manager(key): Manager, Query(paging): Query<Paging>) -> An
     cx.reply(&ListView { data, total_count })
 }
 
-async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhookEndpoint>) -> Answer {
+async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhookEndpoint>) -> Reply {
     rules::check_new(&input, key.settings.events.reach(key.environment))?;
     let act = cx.act(&key);
     let work = cx.write(move |tx| {
@@ -137,7 +135,7 @@ async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhook
     cx.reply(&view::new_endpoint(&endpoint, &health, &secrets::open(&endpoint, &cx.app.master)?))
 }
 
-async fn get(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {
+async fn get(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Reply {
     let endpoint = find(&cx, &key, &id).await?;
     shown(&cx, &endpoint).await
 }
@@ -147,7 +145,7 @@ async fn update(
     Manager(key): Manager,
     Path(id): Path<WebhookEndpointId>,
     Input(input): Input<UpdateWebhookEndpoint>,
-) -> Answer {
+) -> Reply {
     rules::check_change(&input, key.settings.events.reach(key.environment))?;
     let act = cx.act(&key);
     let work = cx.write(move |tx| {
@@ -158,7 +156,7 @@ async fn update(
     shown(&cx, &endpoint).await
 }
 
-async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {
+async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Reply {
     let gone = deleted("webhook_endpoint", &id);
     find(&cx, &key, &id).await?;
     match endpoints::delete(&cx.app.db, &key.instance, vec![id.clone()]).await? {
@@ -167,7 +165,7 @@ async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>
     }
 }
 
-async fn get_secret(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Answer {
+async fn get_secret(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Reply {
     let endpoint = find(&cx, &key, &id).await?;
     cx.reply(&view::secrets(&secrets::open(&endpoint, &cx.app.master)?, cx.now))
 }
@@ -177,7 +175,7 @@ async fn rotate(
     Manager(key): Manager,
     Path(id): Path<WebhookEndpointId>,
     Input(input): Input<RotateWebhookSecret>,
-) -> Answer {
+) -> Reply {
     rules::check_rotation(&input)?;
     let act = cx.act(&key);
     let secret = input.secret.unwrap_or_else(|| signing_secrets::generate(&*act.rng));
@@ -196,7 +194,7 @@ async fn test(
     Manager(key): Manager,
     Path(id): Path<WebhookEndpointId>,
     Input(input): Input<TestWebhookEndpoint>,
-) -> Answer {
+) -> Reply {
     let endpoint = find(&cx, &key, &id).await?;
     let kind = rules::kind(&input.kind, "type")?;
     let event = samples::event(kind, &key.instance, cx.now, &*cx.app.rng)?;
@@ -215,7 +213,7 @@ async fn find(cx: &Cx, key: &SecretKey, id: &WebhookEndpointId) -> Result<Endpoi
     store::find(&mut tx, &key.instance, id).await?.ok_or_else(|| not_found(id))
 }
 
-async fn shown(cx: &Cx, endpoint: &Endpoint) -> Answer {
+async fn shown(cx: &Cx, endpoint: &Endpoint) -> Reply {
     let health = endpoints::health(&mut cx.app.db.read().await?, endpoint).await?;
     cx.reply(&view::endpoint(endpoint, &health))
 }

@@ -44,9 +44,9 @@ impl WebhookTarget {
 }
 
 impl WebhookSender<'_> {
-    /// Sends an event once. Whatever the endpoint answers, or that it does not, is in the attempt; an error is a
-    /// failure of this server. `None` is an event that cannot be sent at all, because it is damaged or sealed with
-    /// another master key; it is logged.
+    /// Sends an event once. The attempt has what the endpoint answered, or why there was no answer. An error is a failure
+    /// of this server. `None`: the event cannot be opened, because it is damaged or sealed with another master key, and
+    /// is never sent; that is logged.
     pub async fn send(&self, target: &WebhookTarget, event: &StoredEvent) -> Result<Option<DeliveryAttempt>> {
         let began = self.clock.now();
         let Ok(body) = view::body(event, self.master) else {

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::UserId;
 use latchkey_base::{Error, Id, Result};
 use latchkey_db::Tx;
@@ -16,12 +15,10 @@ use latchkey_people::users::view::{self, UserView, ViewContext};
 use latchkey_people::users::{factors, rules};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::sessions::{self, Sessions, change_and};
 use super::update;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Users");
@@ -54,17 +51,17 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<UserView>();
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("user", &id));
     cx.write(move |tx| Box::pin(async move { sessions::delete(tx, &act, id).await })).await?;
     cx.reply(&gone)
 }
 
-async fn ban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn ban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     changed_and(cx, key, id, |user, _| Ok(rules::ban(user)), Sessions::End).await
 }
 
-async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn unban(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     changed_and(cx, key, id, |user, _| Ok(rules::unban(user)), Sessions::Stay).await
 }
 
@@ -73,16 +70,16 @@ async fn set_compromised(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<SetCompromised>,
-) -> Answer {
+) -> Reply {
     let sessions = Sessions::end_if(input.revoke_all_sessions == Some(true));
     changed_and(cx, key, id, |user, _| factors::set_compromised(user, true), sessions).await
 }
 
-async fn ban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
+async fn ban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Reply {
     change_many(cx, key, input, rules::ban, Sessions::End).await
 }
 
-async fn unban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Answer {
+async fn unban_many(cx: Cx, key: SecretKey, Input(input): Input<UserIds>) -> Reply {
     change_many(cx, key, input, rules::unban, Sessions::Stay).await
 }
 
@@ -91,14 +88,14 @@ async fn remove_password(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<RemovePassword>,
-) -> Answer {
+) -> Reply {
     let (act, sessions) = (cx.act(&key), Sessions::end_if(input.sign_out_of_other_sessions));
     let user = change_credentials(&cx, act.clone(), id, factors::without_password, sessions).await?;
     cx.reply(&view::user(&user, ViewContext::of(&act)))
 }
 
 /// Changes a user by a rule, and their sessions with them, and shows the result.
-async fn changed_and<R>(cx: Cx, key: SecretKey, id: UserId, rule: R, sessions: Sessions) -> Answer
+async fn changed_and<R>(cx: Cx, key: SecretKey, id: UserId, rule: R, sessions: Sessions) -> Reply
 where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
@@ -115,7 +112,7 @@ async fn change_many(
     input: UserIds,
     rule: fn(User) -> User,
     sessions: Sessions,
-) -> Answer {
+) -> Reply {
     let parse = |text: &String| Id::parse(text).ok_or_else(|| Error::not_found("user", text));
     let ids: Vec<UserId> = input.user_ids.iter().map(parse).collect::<Result<_>>()?;
     let mut ordered = ids.clone();

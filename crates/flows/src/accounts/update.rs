@@ -16,7 +16,7 @@ use latchkey_people::images;
 use latchkey_people::notices::primary_address_changed;
 use latchkey_people::users::change::{UserTarget, save_user, save_user_with_secrets};
 use latchkey_people::users::create::{explain, identifiers};
-use latchkey_people::users::credentials::{self, CredentialsChange, Given};
+use latchkey_people::users::credentials::{self, CredentialFields, CredentialsChange};
 use latchkey_people::users::input::{METADATA_FIELDS, Metadata, UpdateUser};
 use latchkey_people::users::metadata::{self, Mode};
 use latchkey_people::users::model::User;
@@ -78,13 +78,13 @@ fn only_with_password(input: &UpdateUser) -> Option<Problem> {
     })
 }
 
-fn given(input: &UpdateUser) -> Given<'_> {
+fn given(input: &UpdateUser) -> CredentialFields<'_> {
     let totp_secret: Option<Option<&Secret>> = match &input.totp_secret {
         Patch::Absent => None,
         Patch::Null => Some(None),
         Patch::Value(secret) => Some(Some(secret)),
     };
-    Given {
+    CredentialFields {
         password: input.password.as_ref(),
         skip_password_checks: input.skip_password_checks == Some(true),
         password_digest: input.password_digest.as_ref(),

@@ -7,7 +7,7 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_door::client::{self, ClientView, ShownClient, view_context};
 use latchkey_door::reply::{Envelope, add_cookie};
-use latchkey_door::site::{At, Site};
+use latchkey_door::site::{RequestSite, Site};
 use latchkey_door::visitor::Visitor;
 use latchkey_door::{cookies, counting, redirects};
 use latchkey_kernel::AppState;
@@ -172,7 +172,7 @@ async fn shown_secret(cx: &Cx, site: &Site, client: &Client, headers: &HeaderMap
 
 /// Signs everybody out and empties the browser's stores, so it must be what the person wants: pages of others could
 /// put this address into a picture or a frame.
-async fn clear_site_data(At(site): At, headers: HeaderMap) -> Result<Response, Failure> {
+async fn clear_site_data(RequestSite(site): RequestSite, headers: HeaderMap) -> Result<Response, Failure> {
     match is_wanted(&site, &headers) {
         true => Ok((StatusCode::OK, [("clear-site-data", "\"*\"")]).into_response()),
         false => Err(Error::new(Code::CrossSiteRequestForbidden).into()),

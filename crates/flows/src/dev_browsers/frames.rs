@@ -8,7 +8,7 @@ use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use latchkey_base::{Code, Error, Result, rng};
-use latchkey_door::site::At;
+use latchkey_door::site::RequestSite;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::origins::origin;
 use latchkey_web::query::Query;
@@ -27,7 +27,11 @@ pub(super) struct Init {
 
 /// The browser gets a token of its own, even one that shows a client: whoever is signed in here is not told to a
 /// page that only names itself.
-pub(super) async fn init(cx: Cx, At(site): At, Query(query): Query<Init>) -> Result<Response, Failure> {
+pub(super) async fn init(
+    cx: Cx,
+    RequestSite(site): RequestSite,
+    Query(query): Query<Init>,
+) -> Result<Response, Failure> {
     let origin = query.origin.as_deref().map(checked).transpose()?;
     let token = introduce(&cx, &site, None).await?;
     match origin {

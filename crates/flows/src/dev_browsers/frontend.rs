@@ -6,10 +6,11 @@ use latchkey_base::kinds::DevBrowserId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_door::cookies;
 use latchkey_door::reply::add_cookie;
-use latchkey_door::site::{At, Site};
+use latchkey_door::site::{RequestSite, Site};
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::object;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store;
 use latchkey_web::api::Api;
@@ -35,22 +36,24 @@ pub fn routes(api: &mut Api<AppState>) {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DevBrowser")]
 pub(super) struct DevBrowserView {
-    object: &'static str,
+    object: DevBrowserObject,
     id: String,
 }
 
+object!(DevBrowserObject, "dev_browser");
+
 impl DevBrowserView {
     pub(super) fn new(id: String) -> DevBrowserView {
-        DevBrowserView { object: "dev_browser", id }
+        DevBrowserView { object: DevBrowserObject::It, id }
     }
 }
 
-async fn create(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn create(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let id = introduce(&cx, &site, None).await?;
     cx.reply_unversioned(&DevBrowserView::new(id))
 }
 
-async fn set_cookie(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn set_cookie(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let id = introduce(&cx, &site, None).await?;
     let mut response = cx.reply_unversioned(&DevBrowserView::new(id.clone()))?;
     add_cookie(response.headers_mut(), &cookies::for_app(cookies::DEV_BROWSER, &id, &site.base_url))?;

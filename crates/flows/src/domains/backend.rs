@@ -1,7 +1,7 @@
 //! Routes and handlers of the backend API.
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use latchkey_base::kinds::{DomainId, ProxyCheckId};
 use latchkey_base::{Code, Error, Id, Problem, Result};
 use latchkey_kernel::AppState;
@@ -16,14 +16,12 @@ use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_presence::domain_changes;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{AddDomain, ChangeDomain, CheckProxy, UpdateInstanceDomain};
 use super::rules::DomainEdit;
 use super::view::{self, InstanceDomainView, ProxyCheckView};
 use super::{proxy, rules};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Domains");
@@ -60,7 +58,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .accepts();
 }
 
-async fn list(cx: Cx, key: SecretKey) -> Answer {
+async fn list(cx: Cx, key: SecretKey) -> Reply {
     let found = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     let instance = found.ok_or_else(|| Error::not_found("instance", &key.instance))?;
     let data = view::domains(&cx.app, &instance);
@@ -68,7 +66,7 @@ async fn list(cx: Cx, key: SecretKey) -> Answer {
     cx.reply(&ListView { data, total_count })
 }
 
-async fn add(cx: Cx, key: SecretKey, Input(input): Input<AddDomain>) -> Answer {
+async fn add(cx: Cx, key: SecretKey, Input(input): Input<AddDomain>) -> Reply {
     let id = DomainId::new(cx.now, &*cx.app.rng);
     let new = id.clone();
     let instance = changed(&cx, &key, move |instance| rules::add(instance, input, new)).await?;
@@ -80,19 +78,19 @@ async fn update(
     key: SecretKey,
     Path(id): Path<DomainId>,
     Input(input): Input<UpdateInstanceDomain>,
-) -> Answer {
+) -> Reply {
     let wanted = id.clone();
     let instance = changed(&cx, &key, move |instance| rules::update(instance, &wanted, input)).await?;
     shown(&cx, &instance, &id)
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(id): Path<DomainId>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<DomainId>) -> Reply {
     let gone = deleted("domain", &id);
     changed(&cx, &key, move |instance| rules::delete(instance, &id)).await?;
     cx.reply(&gone)
 }
 
-async fn change_domain(cx: Cx, key: SecretKey, Input(input): Input<ChangeDomain>) -> Answer {
+async fn change_domain(cx: Cx, key: SecretKey, Input(input): Input<ChangeDomain>) -> Reply {
     changed(&cx, &key, move |instance| rules::change(instance, input)).await?;
     Ok(StatusCode::ACCEPTED.into_response())
 }
@@ -140,12 +138,12 @@ async fn sign_out(cx: &Cx, key: &SecretKey, left: String) {
     }
 }
 
-fn shown(cx: &Cx, instance: &Instance, id: &DomainId) -> Answer {
+fn shown(cx: &Cx, instance: &Instance, id: &DomainId) -> Reply {
     let domain = view::domain(&cx.app, instance, id).ok_or_else(|| Error::not_found("domain", id))?;
     cx.reply(&domain)
 }
 
-async fn check_proxy(cx: Cx, key: SecretKey, Input(input): Input<CheckProxy>) -> Answer {
+async fn check_proxy(cx: Cx, key: SecretKey, Input(input): Input<CheckProxy>) -> Reply {
     let (domain, url) = read_check(&key, input)?;
     let reach = key.settings.events.reach(key.environment);
     proxy::check(&cx.app.checks, reach, &url, &domain).await?;

@@ -5,7 +5,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_door::cookies;
 use latchkey_door::reply::add_cookie;
-use latchkey_door::site::{At, Site};
+use latchkey_door::site::{RequestSite, Site};
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
@@ -40,7 +40,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
 }
 
-async fn get(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn get(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     let roles = given_roles(&cx, &site.instance).await?;
     cx.reply_unversioned(&view::environment(source(&site, &site.settings, &roles)))
 }
@@ -65,7 +65,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     Ok(response)
 }
 
-async fn account_portal(cx: Cx, At(site): At) -> Result<Response, Failure> {
+async fn account_portal(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     cx.reply_unversioned(&view::account_portal(source(&site, &site.settings, &GivenRoles::default())))
 }
 

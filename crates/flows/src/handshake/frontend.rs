@@ -18,7 +18,7 @@ use latchkey_kernel::keyring::Category;
 use latchkey_kernel::limits::HANDSHAKE_MS;
 use latchkey_kernel::{AppState, origins};
 use latchkey_presence::handshakes::{self, StoredHandshake};
-use latchkey_presence::sessions::working::{self, Asked};
+use latchkey_presence::sessions::working::{self, OrganizationChoice};
 use latchkey_presence::sessions::{renewals, store as sessions};
 use latchkey_web::api::{Api, Operation};
 use latchkey_web::query::Query;
@@ -128,8 +128,8 @@ async fn handshake(
 /// Makes the organization that the app asks for the active one of the session whose token it will get. What cannot be
 /// changes nothing, as published. The client is locked first, as by all who change sessions.
 async fn work_for(cx: &Cx, visitor: &Visitor, asked: Option<&str>) -> Result<()> {
-    let asked = Asked::read(asked, &visitor.site.settings);
-    if asked == Asked::Same || visitor.client().is_none() {
+    let asked = OrganizationChoice::read(asked, &visitor.site.settings);
+    if asked == OrganizationChoice::Same || visitor.client().is_none() {
         return Ok(());
     }
     let (act, handle) = (visitor.act(cx), visitor.client_handle());

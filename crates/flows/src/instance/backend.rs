@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::http::StatusCode;
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use latchkey_base::Result;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
@@ -13,7 +13,7 @@ use latchkey_kernel::settings::Settings;
 use latchkey_organizations::access::store as access;
 use latchkey_web::api::Api;
 use latchkey_web::input::Input;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{
     UpdateAuthConfig, UpdateCommunication, UpdateInstance, UpdateOAuthApplicationSettings,
@@ -26,8 +26,6 @@ use super::view::{
     InstanceRestrictionsView, InstanceView, OAuthApplicationSettingsView,
 };
 use super::{rules, view};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Instance Settings");
@@ -83,29 +81,29 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[400]);
 }
 
-async fn get(cx: Cx, key: SecretKey) -> Answer {
+async fn get(cx: Cx, key: SecretKey) -> Reply {
     cx.reply(&view::instance(&key.instance, key.environment, &key.settings))
 }
 
-async fn update(cx: Cx, key: SecretKey, Input(input): Input<UpdateInstance>) -> Answer {
+async fn update(cx: Cx, key: SecretKey, Input(input): Input<UpdateInstance>) -> Reply {
     let changes = rules::instance(input, key.environment)?;
     changed(&cx, key, changes).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
-async fn update_restrictions(cx: Cx, key: SecretKey, Input(input): Input<UpdateRestrictions>) -> Answer {
+async fn update_restrictions(cx: Cx, key: SecretKey, Input(input): Input<UpdateRestrictions>) -> Reply {
     let changes = rules::restrictions(input);
     let settings = changed(&cx, key, changes).await?;
     cx.reply(&view::restrictions(&settings))
 }
 
-async fn update_auth_config(cx: Cx, key: SecretKey, Input(input): Input<UpdateAuthConfig>) -> Answer {
+async fn update_auth_config(cx: Cx, key: SecretKey, Input(input): Input<UpdateAuthConfig>) -> Reply {
     let (instance, changes) = (key.instance.clone(), rules::auth_config(input)?);
     let settings = changed(&cx, key, changes).await?;
     cx.reply(&view::auth_config(&instance, &settings))
 }
 
-async fn get_organizations(cx: Cx, key: SecretKey) -> Answer {
+async fn get_organizations(cx: Cx, key: SecretKey) -> Reply {
     let access = access::find(&mut cx.app.db.read().await?, &key.instance).await?;
     cx.reply(&view::organizations(&key.settings, &access))
 }
@@ -114,7 +112,7 @@ async fn update_organizations(
     cx: Cx,
     key: SecretKey,
     Input(mut input): Input<UpdateOrganizationSettings>,
-) -> Answer {
+) -> Reply {
     let changes = rules::organizations(&mut input)?;
     let act = cx.act(&key);
     let written = cx.write(move |tx| {
@@ -132,26 +130,26 @@ async fn update_organizations(
     cx.reply(&view::organizations(&settings, &access))
 }
 
-async fn get_communication(cx: Cx, key: SecretKey) -> Answer {
+async fn get_communication(cx: Cx, key: SecretKey) -> Reply {
     cx.reply(&view::communication(&key.settings))
 }
 
-async fn update_communication(cx: Cx, key: SecretKey, Input(input): Input<UpdateCommunication>) -> Answer {
+async fn update_communication(cx: Cx, key: SecretKey, Input(input): Input<UpdateCommunication>) -> Reply {
     let changes = rules::communication(input)?;
     let settings = changed(&cx, key, changes).await?;
     cx.reply(&view::communication(&settings))
 }
 
-async fn get_protect(cx: Cx, _: SecretKey) -> Answer {
+async fn get_protect(cx: Cx, _: SecretKey) -> Reply {
     cx.reply(&view::protect())
 }
 
-async fn update_protect(cx: Cx, _: SecretKey, Input(input): Input<UpdateProtect>) -> Answer {
+async fn update_protect(cx: Cx, _: SecretKey, Input(input): Input<UpdateProtect>) -> Reply {
     rules::protect(input)?;
     cx.reply(&view::protect())
 }
 
-async fn get_oauth_applications(cx: Cx, _: SecretKey) -> Answer {
+async fn get_oauth_applications(cx: Cx, _: SecretKey) -> Reply {
     cx.reply(&view::oauth_applications())
 }
 
@@ -159,7 +157,7 @@ async fn update_oauth_applications(
     cx: Cx,
     _: SecretKey,
     Input(input): Input<UpdateOAuthApplicationSettings>,
-) -> Answer {
+) -> Reply {
     rules::oauth_applications(input)?;
     cx.reply(&view::oauth_applications())
 }

@@ -39,7 +39,7 @@ pub async fn attempt(
     id: IdentificationId,
     code: Secret,
 ) -> Result<UpdatedContact> {
-    let trying = Trying {
+    let attempt = CodeAttempt {
         act: person.visitor.act(cx),
         target: target(person),
         session: person.session.id.clone(),
@@ -48,12 +48,12 @@ pub async fn attempt(
         code,
         fresh: backup_codes::fresh(&*cx.app.rng),
     };
-    let tried = cx.write(move |tx| Box::pin(trying.attempted(tx)));
+    let tried = cx.write(move |tx| Box::pin(attempt.attempted(tx)));
     tried.await.map_err(|error| explain(error, claimed(kind)))?
 }
 
 /// A code that is being tried.
-struct Trying {
+struct CodeAttempt {
     act: Act,
     target: UserTarget,
     session: SessionId,
@@ -64,7 +64,7 @@ struct Trying {
     fresh: Vec<String>,
 }
 
-impl Trying {
+impl CodeAttempt {
     async fn attempted(self, tx: &mut Tx) -> Result<Result<UpdatedContact>> {
         let (act, kind, id) = (&self.act, self.kind, &self.id);
         let before = self.target.lock(tx, act).await?;
@@ -92,7 +92,7 @@ impl Trying {
     /// Takes a number as proven that was added to be a second factor. Needs no proof of its own: only who added
     /// it, with one, has the number.
     async fn becomes_factor(self, tx: &mut Tx, met: &Challenge) -> Result<UpdatedContact> {
-        let Trying { act, target, session, kind, id, fresh, .. } = self;
+        let CodeAttempt { act, target, session, kind, id, fresh, .. } = self;
         let rule = |user: User, held: Credentials| {
             let had_any = rules::has_second_factor(&user, &act.settings);
             let user = identifications::verified_factor(user, &id, proof(met), act.now);

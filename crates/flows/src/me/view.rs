@@ -2,14 +2,19 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::UserId;
+use latchkey_kernel::object;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+object!(TotpObject, "totp");
+object!(BackupCodesObject, "backup_code");
+object!(ImageObject, "image");
 
 /// An authenticator app. Its secret is shown while it is set up, and never again.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "TOTP")]
 pub struct TotpView {
-    object: &'static str,
+    object: TotpObject,
     id: String,
     secret: Option<String>,
     uri: Option<String>,
@@ -27,7 +32,7 @@ pub fn pending_totp(user: &UserId, secret: String, uri: String, now: Time) -> To
 /// One that is set up, with the backup codes that were made for it.
 pub fn totp(user: &UserId, backup_codes: Option<Vec<String>>, now: Time) -> TotpView {
     TotpView {
-        object: "totp",
+        object: TotpObject::It,
         id: totp_id(user),
         secret: None,
         uri: None,
@@ -52,7 +57,7 @@ fn owned(prefix: &str, user: &UserId) -> String {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "BackupCodes")]
 pub struct BackupCodesView {
-    object: &'static str,
+    object: BackupCodesObject,
     id: String,
     codes: Vec<String>,
     created_at: Time,
@@ -61,19 +66,19 @@ pub struct BackupCodesView {
 
 pub fn backup_codes(user: &UserId, codes: Vec<String>, now: Time) -> BackupCodesView {
     let id = owned("backup_code", user);
-    BackupCodesView { object: "backup_code", id, codes, created_at: now, updated_at: now }
+    BackupCodesView { object: BackupCodesObject::It, id, codes, created_at: now, updated_at: now }
 }
 
 /// An uploaded picture.
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Image")]
 pub struct ImageView {
-    object: &'static str,
+    object: ImageObject,
     id: String,
     name: String,
     public_url: String,
 }
 
 pub fn image(id: String, public_url: String) -> ImageView {
-    ImageView { object: "image", name: id.clone(), id, public_url }
+    ImageView { object: ImageObject::It, name: id.clone(), id, public_url }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use axum::response::Response;
 use latchkey_base::kinds::{OrganizationDomainId, OrganizationId};
 use latchkey_base::{Error, Result};
-use latchkey_db::{Body, Tx};
+use latchkey_db::{TransactionBody, Tx};
 use latchkey_door::client::view_context;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
@@ -353,7 +353,7 @@ fn can_manage(member: &Member) -> bool {
 pub async fn managed<T, R>(cx: &Cx, person: &Person, id: OrganizationId, rule: R) -> Result<T>
 where
     T: Send + 'static,
-    R: for<'a> FnOnce(&'a mut Tx, &'a Act, &'a Member) -> Body<'a, T> + Send + 'static,
+    R: for<'a> FnOnce(&'a mut Tx, &'a Act, &'a Member) -> TransactionBody<'a, T> + Send + 'static,
 {
     let (act, user) = (person.visitor.act(cx), person.user.id.clone());
     let written = cx.write(move |tx| {

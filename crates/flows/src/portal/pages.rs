@@ -32,7 +32,8 @@ use crate::environment::view::{GivenRoles, Pages};
 /// What a satellite's backend calls the page to come back to.
 const SATELLITE_ASKS: &str = "__clerk_redirect_url";
 
-/// Adds the pages and everything below them. Who comes to the root has no place to go to either.
+/// Adds the pages and everything below them. At the root is the same page as for those who were sent to no page of the
+/// application.
 pub fn routes(router: Router<AppState>) -> Router<AppState> {
     let router = router.route("/", serving(Page::DefaultRedirect));
     Page::ALL.into_iter().fold(router, |router, page| {

@@ -6,7 +6,7 @@ use axum::response::Response;
 use latchkey_base::kinds::SessionId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
-use latchkey_db::{Body, Tx};
+use latchkey_db::{TransactionBody, Tx};
 use latchkey_door::client::{self, view_context};
 use latchkey_door::reply::Envelope;
 use latchkey_door::visitor::Visitor;
@@ -273,7 +273,9 @@ async fn find(cx: &Cx, visitor: &Visitor, id: &SessionId) -> Result<PresentSessi
 
 async fn run<S>(cx: &Cx, visitor: &Visitor, session: SessionId, step: S) -> Result<ReverificationOutcome>
 where
-    S: for<'a> FnOnce(&'a mut Tx, Act, SessionOnClient) -> Body<'a, ReverificationOutcome> + Send + 'static,
+    S: for<'a> FnOnce(&'a mut Tx, Act, SessionOnClient) -> TransactionBody<'a, ReverificationOutcome>
+        + Send
+        + 'static,
 {
     let target = SessionOnClient { session, client: visitor.require_client()?.id.clone() };
     let act = visitor.act(cx);

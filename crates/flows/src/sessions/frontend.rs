@@ -19,9 +19,9 @@ use latchkey_presence::clients::store as clients;
 use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::model::{Session, SessionStatus};
 use latchkey_presence::sessions::present::PresentSession;
-use latchkey_presence::sessions::templated::{self, Order};
+use latchkey_presence::sessions::templated::{self, TokenRequest};
 use latchkey_presence::sessions::view::{self, FrontendSessionView, TokenView};
-use latchkey_presence::sessions::working::{self, Asked};
+use latchkey_presence::sessions::working::{self, OrganizationChoice};
 use latchkey_presence::sessions::{ending, rules, store};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -90,7 +90,8 @@ async fn touch(
     Form(input): Form<Touch>,
 ) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
-    let asked = Asked::read(text(input.active_organization_id).as_deref(), &act.settings);
+    let organization = text(input.active_organization_id);
+    let asked = OrganizationChoice::read(organization.as_deref(), &act.settings);
     let touched = cx.write(move |tx| {
         Box::pin(async move {
             let act = &act;
@@ -193,12 +194,14 @@ async fn for_organization(
     asked: Option<&str>,
 ) -> Result<PresentSession> {
     let site = &visitor.site;
-    let active = match Asked::read(asked, &site.settings) {
-        Asked::Same => return Ok(present),
-        Asked::Oneself => None,
-        Asked::Organization(asked) if present.is_for(&asked) => return Ok(present),
-        Asked::Organization(_) if !site.settings.organizations.enabled => return Err(working::not_a_member()),
-        Asked::Organization(asked) => {
+    let active = match OrganizationChoice::read(asked, &site.settings) {
+        OrganizationChoice::Same => return Ok(present),
+        OrganizationChoice::Oneself => None,
+        OrganizationChoice::Organization(asked) if present.is_for(&asked) => return Ok(present),
+        OrganizationChoice::Organization(_) if !site.settings.organizations.enabled => {
+            return Err(working::not_a_member());
+        }
+        OrganizationChoice::Organization(asked) => {
             let mut tx = cx.app.db.read().await?;
             let found = memberships::find_active(&mut tx, &site.instance, &asked, &present.user.id).await?;
             Some(found.ok_or_else(working::not_a_member)?)
@@ -215,14 +218,14 @@ async fn create_template_token(
     Path((id, name)): Path<(SessionId, String)>,
 ) -> Result<Response, Failure> {
     let present = live(&mut cx.app.db.read().await?, &cx, &visitor, &id).await?;
-    let order = Order {
+    let request = TokenRequest {
         now: cx.now,
         issuer: &visitor.site.issuer,
         origin: visitor.origin.as_deref(),
         api_url: &visitor.site.base_url,
         lifetime_seconds: None,
     };
-    let jwt = templated::mint(&cx.app, &present, &name, &order).await?;
+    let jwt = templated::mint(&cx.app, &present, &name, &request).await?;
     note_use(&cx, &visitor, present).await?;
     cx.reply_unversioned(&view::token(&jwt))
 }

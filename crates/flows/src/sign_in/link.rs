@@ -21,7 +21,7 @@ use crate::verify::{CLIENT_MISMATCH, Verified, outdated};
 
 /// Which factor a link belongs to.
 #[derive(Clone, Copy, PartialEq)]
-enum Slot {
+enum LinkedFactor {
     First,
     Second,
 }
@@ -58,8 +58,8 @@ pub async fn link_verified(cx: &Cx, visitor: &mut Visitor, id: SignInId, token: 
 }
 
 /// The challenge whose link has this token.
-fn slot<'a>(sign_in: &'a SignIn, token: &str) -> Option<(Slot, &'a Challenge)> {
-    let all = [(Slot::First, &sign_in.first_factor), (Slot::Second, &sign_in.second_factor)];
+fn slot<'a>(sign_in: &'a SignIn, token: &str) -> Option<(LinkedFactor, &'a Challenge)> {
+    let all = [(LinkedFactor::First, &sign_in.first_factor), (LinkedFactor::Second, &sign_in.second_factor)];
     let mut sent = all.into_iter().filter_map(|(slot, challenge)| Some((slot, challenge.as_ref()?)));
     sent.find(|(_, challenge)| is_link(challenge, token))
 }
@@ -122,7 +122,7 @@ impl Opening {
         &self,
         tx: &mut Tx,
         mut attempt: SignInAttempt,
-        slot: Slot,
+        slot: LinkedFactor,
         challenge: Challenge,
     ) -> Result<LinkOutcome> {
         if !self.takes_code(&attempt, slot) {
@@ -130,18 +130,18 @@ impl Opening {
         }
         let (challenge, code) = code_for_link(&self.context.act, challenge)?;
         match slot {
-            Slot::First => attempt.sign_in.first_factor = Some(challenge),
-            Slot::Second => attempt.sign_in.second_factor = Some(challenge),
+            LinkedFactor::First => attempt.sign_in.first_factor = Some(challenge),
+            LinkedFactor::Second => attempt.sign_in.second_factor = Some(challenge),
         }
         store::save(tx, &attempt.sign_in).await?;
         Ok(LinkOutcome { code: Some(code), ..LinkOutcome::only(CLIENT_MISMATCH) })
     }
 
-    fn takes_code(&self, attempt: &SignInAttempt, slot: Slot) -> bool {
+    fn takes_code(&self, attempt: &SignInAttempt, slot: LinkedFactor) -> bool {
         let (sign_in, settings) = (&attempt.sign_in, self.context.settings());
         let offered = match (&attempt.user, slot) {
-            (Some(user), Slot::First) => factors::first(user, sign_in.typed(), settings),
-            (Some(user), Slot::Second) => steps::second_factors(user, sign_in, settings),
+            (Some(user), LinkedFactor::First) => factors::first(user, sign_in.typed(), settings),
+            (Some(user), LinkedFactor::Second) => steps::second_factors(user, sign_in, settings),
             (None, _) => return nobody::may_sign_up(sign_in, Strategy::EmailCode),
         };
         offered.iter().any(|factor| factor.strategy == Strategy::EmailCode)
@@ -152,25 +152,25 @@ impl Opening {
         &self,
         tx: &mut Tx,
         mut attempt: SignInAttempt,
-        slot: Slot,
+        slot: LinkedFactor,
         proven: Challenge,
     ) -> Result<LinkOutcome> {
         let context = &self.context;
         let Some(user) = attempt.user.take() else { return self.transfer(tx, attempt, proven).await };
         let is_due = match slot {
-            Slot::First => attempt.sign_in.step == SignInStep::NeedsFirstFactor,
-            Slot::Second => attempt.sign_in.step == SignInStep::NeedsClientTrust,
+            LinkedFactor::First => attempt.sign_in.step == SignInStep::NeedsFirstFactor,
+            LinkedFactor::Second => attempt.sign_in.step == SignInStep::NeedsClientTrust,
         };
         if !is_due {
             return Err(Error::new(Code::ClientStateInvalid));
         }
         let attempt = match slot {
-            Slot::First => {
+            LinkedFactor::First => {
                 steps::check_first(context, &attempt.sign_in, &user, Strategy::EmailLink, Some(&proven))?;
                 attempt.sign_in.first_factor = Some(proven);
                 finish::after_first(tx, context, attempt, user, Strategy::EmailLink, None).await?
             }
-            Slot::Second => {
+            LinkedFactor::Second => {
                 attempt.sign_in.second_factor = Some(proven);
                 finish::complete(tx, context, attempt, user).await?
             }

@@ -11,7 +11,7 @@ use latchkey_kernel::strategy::Strategy;
 use latchkey_people::notices;
 use latchkey_people::users::change::save_user_with_secrets;
 use latchkey_people::users::create::identifiers;
-use latchkey_people::users::credentials::{self, CredentialsChange, Given, StoredPassword};
+use latchkey_people::users::credentials::{self, CredentialFields, CredentialsChange, StoredPassword};
 use latchkey_people::users::factors::password_fits;
 use latchkey_people::users::model::User;
 use latchkey_presence::sessions::closing::Clients;
@@ -34,7 +34,7 @@ pub async fn choose(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) 
 /// Checks a new password against the policy, and hashes it.
 pub async fn hashed(cx: &Cx, visitor: &Visitor, user: &User, password: &Secret) -> Result<CredentialsChange> {
     let settings = &visitor.site.settings;
-    let given = Given {
+    let given = CredentialFields {
         password: Some(password),
         skip_password_checks: false,
         password_digest: None,

@@ -10,7 +10,7 @@ use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
-use latchkey_people::users::credentials::{self, Credentials, Given};
+use latchkey_people::users::credentials::{self, CredentialFields, Credentials};
 use latchkey_presence::sign_ups::model::{Password, SignUp};
 use latchkey_presence::sign_ups::view::{self, FrontendSignUpView};
 use latchkey_presence::sign_ups::{rules as attempts, store};
@@ -215,7 +215,7 @@ async fn wanted(
     let redirect_url = destination(cx, visitor, strategy, form.redirect_url.as_deref()).await?;
     let filled = rules::fill(known, &form, &site.settings, site.test_mode(), cx.now, &mut problems)?;
     let password = form.password.take().filter(|password| !password.expose().is_empty());
-    let given = Given { password: password.as_ref(), ..Given::default() };
+    let given = CredentialFields { password: password.as_ref(), ..CredentialFields::default() };
     let change = credentials::read(given, &site.settings.attributes, &mut problems);
     let policy = site.settings.password.policy();
     let change =

@@ -87,7 +87,7 @@ pub fn fill(
 }
 
 /// Address and number of a form. One field may be either, as pages with one input have it.
-fn contacts(form: &SignUpForm) -> (Said<'_>, Said<'_>) {
+fn contacts(form: &SignUpForm) -> (FormField<'_>, FormField<'_>) {
     let either = given(&form.email_address_or_phone_number);
     let email = given(&form.email_address).or(either.filter(|text| text.contains('@')));
     let phone = either.filter(|text| !text.contains('@')).map(Some);
@@ -283,10 +283,10 @@ fn proof(claimed: &Claimed) -> Option<Verification> {
 }
 
 /// What a form says about a field, if it does: its new text, or that it has none any more.
-type Said<'a> = Option<Option<&'a str>>;
+type FormField<'a> = Option<Option<&'a str>>;
 
 /// What a form says about a field that can be cleared.
-fn said(text: &Patch<String>) -> Said<'_> {
+fn said(text: &Patch<String>) -> FormField<'_> {
     match text {
         Patch::Absent => None,
         Patch::Null => Some(None),

@@ -4,7 +4,7 @@
 use latchkey_base::kinds::SignUpId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
-use latchkey_db::{Body, Tx, unique_violation};
+use latchkey_db::{TransactionBody, Tx, unique_violation};
 use latchkey_door::visitor::{ClientHandle, LockedClient};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
@@ -75,7 +75,7 @@ pub struct CheckedForm {
 pub async fn write_retrying_once<T, F>(cx: &Cx, work: F) -> Result<T>
 where
     T: Send + 'static,
-    F: Clone + for<'a> FnOnce(&'a mut Tx) -> Body<'a, T> + Send + 'static,
+    F: Clone + for<'a> FnOnce(&'a mut Tx) -> TransactionBody<'a, T> + Send + 'static,
 {
     match cx.write(work.clone()).await {
         Err(error) if unique_violation(&error).is_some() => cx.write(work).await.map_err(explained),

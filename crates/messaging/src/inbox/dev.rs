@@ -16,7 +16,7 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::model::{Sealed, Wanted};
+use super::model::{InboxFilter, Sealed};
 use super::reader::Reader;
 use super::view::{self, MessageView};
 use super::{page, store};
@@ -85,7 +85,7 @@ pub async fn list(cx: Cx, reader: Reader, Query(query): Query<InboxQuery>) -> Re
 }
 
 /// How many messages match. Whoever got less than a page knows without counting.
-async fn total(cx: &Cx, reader: &Reader, wanted: &Wanted, found: usize) -> Result<i64> {
+async fn total(cx: &Cx, reader: &Reader, wanted: &InboxFilter, found: usize) -> Result<i64> {
     match found as i64 {
         found if found < wanted.limit => Ok(found),
         _ => {
@@ -95,13 +95,13 @@ async fn total(cx: &Cx, reader: &Reader, wanted: &Wanted, found: usize) -> Resul
     }
 }
 
-async fn wanted(cx: &Cx, reader: &Reader, query: &InboxQuery) -> Result<Wanted> {
+async fn wanted(cx: &Cx, reader: &Reader, query: &InboxQuery) -> Result<InboxFilter> {
     let after = match &query.after {
         Some(text) => Some(place(cx, reader, text).await?),
         None => None,
     };
     let to = query.to.as_ref().map(|to| to.to_lowercase());
-    Ok(Wanted { to, since: query.since.map(Time::from_ms), after, limit: query.limit })
+    Ok(InboxFilter { to, since: query.since.map(Time::from_ms), after, limit: query.limit })
 }
 
 /// Where the message stands that others are to follow.
@@ -113,7 +113,7 @@ async fn place(cx: &Cx, reader: &Reader, text: &str) -> Result<(Time, MessageId)
 }
 
 /// The messages, as soon as there is one or the time is over.
-async fn awaited(cx: &Cx, reader: &Reader, wanted: &Wanted, wait: Option<&str>) -> Result<Vec<Sealed>> {
+async fn awaited(cx: &Cx, reader: &Reader, wanted: &InboxFilter, wait: Option<&str>) -> Result<Vec<Sealed>> {
     let patience = patience(wait, INBOX_WAIT_SECONDS)?.min(INBOX_PATIENCE);
     let mut waiter = Waiter::new(
         cx.app.bell.listen_to(&reader.instance),

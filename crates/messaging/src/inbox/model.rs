@@ -16,7 +16,7 @@ pub(super) struct Sealed {
 }
 
 /// Which messages.
-pub(super) struct Wanted {
+pub(super) struct InboxFilter {
     /// Only to this address or number, in lower case.
     pub(super) to: Option<String>,
     /// Only those written then or later.

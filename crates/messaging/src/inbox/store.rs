@@ -5,10 +5,10 @@ use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Tx};
 
-use super::model::{Sealed, Wanted};
+use super::model::{InboxFilter, Sealed};
 
 /// The newest messages, newest first.
-pub(super) async fn list(tx: &mut Tx, instance: &InstanceId, wanted: &Wanted) -> Result<Vec<Sealed>> {
+pub(super) async fn list(tx: &mut Tx, instance: &InstanceId, wanted: &InboxFilter) -> Result<Vec<Sealed>> {
     let select =
         "SELECT id, channel, recipient, slug, content_sealed, status, failure, created_at FROM messages";
     let page = Paging { limit: wanted.limit, offset: 0 };
@@ -17,11 +17,11 @@ pub(super) async fn list(tx: &mut Tx, instance: &InstanceId, wanted: &Wanted) ->
 }
 
 /// How many there are, however many are shown.
-pub(super) async fn count(tx: &mut Tx, instance: &InstanceId, wanted: &Wanted) -> Result<i64> {
+pub(super) async fn count(tx: &mut Tx, instance: &InstanceId, wanted: &InboxFilter) -> Result<i64> {
     Ok(filtered("SELECT count(*) FROM messages", instance, wanted).count(tx).await?)
 }
 
-fn filtered(select: &'static str, instance: &InstanceId, wanted: &Wanted) -> List {
+fn filtered(select: &'static str, instance: &InstanceId, wanted: &InboxFilter) -> List {
     let list = List::new(select)
         .filter("instance_id = ?", vec![instance.into()])
         .maybe("recipient = ?", wanted.to.as_deref())

@@ -3,6 +3,7 @@
 use latchkey_base::Time;
 use latchkey_base::kinds::{IdentificationId, MessageId, UserId};
 use latchkey_kernel::cx::Act;
+use latchkey_kernel::object;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -11,10 +12,13 @@ use super::model::{Content, Message, shown_id};
 /// The published descriptions know no other at the time of the event.
 const STATUS: &str = "queued";
 
+object!(EmailObject, "email");
+object!(SmsObject, "sms_message");
+
 #[derive(Serialize)]
 pub struct EmailView<'a> {
     id: &'a MessageId,
-    object: &'static str,
+    object: EmailObject,
     slug: &'static str,
     from_email_name: &'a str,
     reply_to_email_name: Option<&'a str>,
@@ -33,7 +37,7 @@ pub struct EmailView<'a> {
 #[derive(Serialize)]
 pub struct SmsView<'a> {
     id: String,
-    object: &'static str,
+    object: SmsObject,
     slug: &'static str,
     from_phone_number: &'a str,
     to_phone_number: &'a str,
@@ -56,7 +60,7 @@ pub fn email<'a>(
 ) -> EmailView<'a> {
     EmailView {
         id,
-        object: "email",
+        object: EmailObject::It,
         slug: message.slug,
         from_email_name: &content.from_email_name,
         reply_to_email_name: content.reply_to_email_name.as_deref(),
@@ -83,7 +87,7 @@ pub fn sms<'a>(
 ) -> SmsView<'a> {
     SmsView {
         id: shown_id(id, true),
-        object: "sms_message",
+        object: SmsObject::It,
         slug: message.slug,
         from_phone_number: &act.settings.messages.sms.twilio.from,
         to_phone_number: message.to,

@@ -14,16 +14,16 @@ const LIFE_MS: i64 = 24 * 3_600_000;
 const WHY_CHARS: usize = 500;
 
 /// What matters about a message besides what it says.
-pub(super) struct Life {
+pub(super) struct SendingState {
     /// Attempts, with this one.
     attempts: i64,
     end: Time,
 }
 
-impl Life {
-    pub(super) fn of(queued: &Queued) -> Life {
+impl SendingState {
+    pub(super) fn of(queued: &Queued) -> SendingState {
         let end = queued.expire_at.unwrap_or(queued.created_at.plus_ms(LIFE_MS));
-        Life { attempts: queued.attempts + 1, end }
+        SendingState { attempts: queued.attempts + 1, end }
     }
 
     pub(super) fn is_over(&self, now: Time) -> bool {
@@ -54,14 +54,14 @@ impl Verdict {
 }
 
 /// Decides by what became of an attempt. A message that would come too late is given up at once.
-pub(super) fn judge(outcome: SendOutcome, life: &Life, now: Time, random: u32) -> Verdict {
+pub(super) fn judge(outcome: SendOutcome, state: &SendingState, now: Time, random: u32) -> Verdict {
     match outcome {
         SendOutcome::Sent => Verdict::Sent,
         SendOutcome::Held => Verdict::Held,
         SendOutcome::Never(why) => Verdict::Failed { why: short(&why) },
         SendOutcome::Later(why) => {
-            let (at, why) = (now.plus_ms(pause_ms(life.attempts, random)), short(&why));
-            match life.is_over(at) {
+            let (at, why) = (now.plus_ms(pause_ms(state.attempts, random)), short(&why));
+            match state.is_over(at) {
                 true => Verdict::Failed { why },
                 false => Verdict::Again { at, why },
             }
@@ -96,11 +96,11 @@ mod tests {
 
     #[test]
     fn what_would_come_too_late_is_given_up() {
-        let life = |attempts| Life { attempts, end: NOW.plus_ms(10_000) };
+        let state = |attempts| SendingState { attempts, end: NOW.plus_ms(10_000) };
         let later = || SendOutcome::Later("busy\r\n".to_owned());
-        let again = judge(later(), &life(1), NOW, 0);
+        let again = judge(later(), &state(1), NOW, 0);
         assert_eq!(again, Verdict::Again { at: NOW.plus_ms(4_000), why: "busy  ".to_owned() });
-        assert_eq!(judge(later(), &life(3), NOW, 0), Verdict::Failed { why: "busy  ".to_owned() });
-        assert_eq!(judge(SendOutcome::Sent, &life(9), NOW, 0), Verdict::Sent);
+        assert_eq!(judge(later(), &state(3), NOW, 0), Verdict::Failed { why: "busy  ".to_owned() });
+        assert_eq!(judge(SendOutcome::Sent, &state(9), NOW, 0), Verdict::Sent);
     }
 }

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::AppState;
@@ -12,7 +11,7 @@ use latchkey_letters::{catalogue, samples, writing};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{PreviewTemplate, ToggleTemplateDelivery, UpsertTemplate};
 use super::model::{Changes, StoredTemplate, Template};
@@ -20,8 +19,6 @@ use super::rules::{self, Draft};
 use super::view::{PreviewView, TemplateView};
 use crate::messages::data;
 use crate::templates::{guard, locales, store, view};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Email & SMS Templates");
@@ -57,7 +54,7 @@ pub fn routes(api: &mut Api<AppState>) {
     locales::routes(api);
 }
 
-async fn list(cx: Cx, key: SecretKey, Path(kind): Path<String>, Query(page): Query<PageQuery>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Path(kind): Path<String>, Query(page): Query<PageQuery>) -> Reply {
     let channel = rules::channel(&kind)?;
     let stored = store::list(&mut cx.app.db.read().await?, &key.instance, channel).await?;
     let template = |system: &'static System| {
@@ -82,7 +79,7 @@ fn to_count(number: i64) -> usize {
     usize::try_from(number).unwrap_or(usize::MAX)
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let system = rules::named(&path)?;
     let stored = store::find(&mut cx.app.db.read().await?, &key.instance, system, "").await?;
     shown(&cx, &key, system, stored.as_ref())
@@ -93,7 +90,7 @@ async fn update(
     key: SecretKey,
     Path(path): Path<Vec<String>>,
     Input(input): Input<UpsertTemplate>,
-) -> Answer {
+) -> Reply {
     let system = rules::named(&path)?;
     guard::admit(&cx, &key).await?;
     guard::watched(&cx, &key, rules::check(system, &Draft::of_change(&input))).await?;
@@ -106,7 +103,7 @@ async fn toggle(
     key: SecretKey,
     Path(path): Path<Vec<String>>,
     Input(input): Input<ToggleTemplateDelivery>,
-) -> Answer {
+) -> Reply {
     let system = rules::named(&path)?;
     let delivered_by_service = Some(rules::toggled(&input)?);
     guard::admit(&cx, &key).await?;
@@ -115,7 +112,7 @@ async fn toggle(
     shown(&cx, &key, system, stored.as_ref())
 }
 
-async fn revert(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
+async fn revert(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let system = rules::named(&path)?;
     let instance = key.instance.clone();
     let reverted =
@@ -131,7 +128,7 @@ async fn preview(
     key: SecretKey,
     Path(path): Path<Vec<String>>,
     Input(input): Input<PreviewTemplate>,
-) -> Answer {
+) -> Reply {
     let system = rules::named(&path)?;
     guard::admit(&cx, &key).await?;
     guard::watched(&cx, &key, rules::check(system, &Draft::of_preview(&input))).await?;
@@ -185,7 +182,7 @@ where
     written.await
 }
 
-fn shown(cx: &Cx, key: &SecretKey, system: &'static System, stored: Option<&StoredTemplate>) -> Answer {
+fn shown(cx: &Cx, key: &SecretKey, system: &'static System, stored: Option<&StoredTemplate>) -> Reply {
     cx.reply(&view::template(
         &key.instance,
         &Template { system, stored, sender: key.settings.messages.email.sender() },

@@ -1,7 +1,6 @@
 //! Variants of a template for the languages of its readers. Ours: the published API has no such thing.
 
-use axum::response::Response;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
@@ -9,15 +8,13 @@ use latchkey_kernel::limits::TEMPLATE_LOCALES;
 use latchkey_kernel::wire::ListView;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::PutTemplateLocale;
 use super::model::{Changes, StoredTemplate};
 use super::rules::{self, Draft};
-use super::view::{self, DeletedLocaleView, LocaleView};
+use super::view::{self, DeletedLocaleView, LocaleObject, LocaleView};
 use super::{guard, store};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.get("/templates/{template_type}/{slug}/locales", "ListTemplateLocales", list)
@@ -37,14 +34,14 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[422]);
 }
 
-async fn list(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let system = rules::named(&path)?;
     let all = store::all_of(&mut cx.app.db.read().await?, &key.instance, system).await?;
     let data: Vec<_> = all.iter().filter(|stored| !stored.locale.is_empty()).map(view::locale).collect();
     cx.reply(&ListView { total_count: data.len() as i64, data })
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let (system, locale) = (rules::named(&path)?, rules::locale(&path)?);
     let stored = store::find(&mut cx.app.db.read().await?, &key.instance, system, &locale).await?;
     cx.reply(&view::locale(&stored.ok_or_else(|| unknown(&locale))?))
@@ -55,7 +52,7 @@ async fn put(
     key: SecretKey,
     Path(path): Path<Vec<String>>,
     Input(input): Input<PutTemplateLocale>,
-) -> Answer {
+) -> Reply {
     let (system, locale) = (rules::named(&path)?, rules::locale(&path)?);
     guard::admit(&cx, &key).await?;
     guard::watched(&cx, &key, rules::check(system, &Draft::of_locale(&input))).await?;
@@ -79,14 +76,14 @@ async fn put(
     cx.reply(&view::locale(&written.await?))
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let (system, locale) = (rules::named(&path)?, rules::locale(&path)?);
     let (instance, wanted) = (key.instance, locale.clone());
     let deleted = cx
         .write(move |tx| Box::pin(async move { store::delete(tx, &instance, system, &wanted).await }))
         .await?;
     match deleted {
-        true => cx.reply(&DeletedLocaleView { object: "template_locale", locale, deleted: true }),
+        true => cx.reply(&DeletedLocaleView { object: LocaleObject::It, locale, deleted: true }),
         false => Err(unknown(&locale).into()),
     }
 }

@@ -138,7 +138,7 @@ pub fn locale(stored: &StoredTemplate) -> LocaleView<'_> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "DeletedTemplateLocale")]
 pub struct DeletedLocaleView {
-    pub object: &'static str,
+    pub object: LocaleObject,
     pub locale: String,
     pub deleted: bool,
 }

@@ -5,6 +5,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use latchkey_jose::digest::hmac_sha256;
+use latchkey_kernel::object;
 use latchkey_kernel::settings::messages::{EMAIL_WEBHOOK_SECRET, SMS_WEBHOOK_SECRET, WebhookSettings};
 use latchkey_letters::model::Channel;
 use latchkey_outbound::client::Request;
@@ -19,7 +20,7 @@ const KEEP: usize = 512;
 /// What the receiver gets.
 #[derive(Serialize)]
 struct Handed<'a> {
-    object: &'static str,
+    object: HandedObject,
     id: String,
     channel: &'static str,
     to: &'a str,
@@ -70,10 +71,12 @@ pub(super) async fn send(
     }
 }
 
+object!(HandedObject, "message");
+
 fn handed(letter: &Letter) -> Handed<'_> {
     let said = &letter.said;
     Handed {
-        object: "message",
+        object: HandedObject::It,
         id: id(letter),
         channel: letter.channel.name(),
         to: &letter.to,

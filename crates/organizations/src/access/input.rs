@@ -1,6 +1,6 @@
 //! What the operations on roles, permissions and role sets take.
 
-use latchkey_base::page::Paging;
+use latchkey_base::page::{Paging, newest_first};
 use latchkey_base::patch::Patch;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -180,8 +180,4 @@ pub struct ListAccess {
     /// Which page of them.
     #[serde(flatten)]
     pub paging: Paging,
-}
-
-fn newest_first() -> String {
-    "-created_at".to_owned()
 }

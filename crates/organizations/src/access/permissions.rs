@@ -1,6 +1,5 @@
 //! Routes and handlers of permissions on the backend API.
 
-use axum::response::Response;
 use latchkey_base::Result;
 use latchkey_base::kinds::{PermissionId, RoleId};
 use latchkey_db::Tx;
@@ -12,15 +11,13 @@ use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreatePermission, ListAccess, UpdatePermission};
 use super::model::Access;
 use super::view::{self, PermissionView};
 use super::{list, roles, rules, store};
 use crate::key::OrganizationsKey;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Permissions");
@@ -47,17 +44,13 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403]);
 }
 
-async fn list_all(
-    cx: Cx,
-    OrganizationsKey(key): OrganizationsKey,
-    Query(query): Query<ListAccess>,
-) -> Answer {
+async fn list_all(cx: Cx, OrganizationsKey(key): OrganizationsKey, Query(query): Query<ListAccess>) -> Reply {
     let access = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     let (page, total_count) = list::page(&access.permissions, &query)?;
     cx.reply(&ListView { data: page.into_iter().map(view::permission).collect(), total_count })
 }
 
-async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<PermissionId>) -> Answer {
+async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<PermissionId>) -> Reply {
     let access = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     cx.reply(&view::permission(rules::find_permission(&access, &id)?))
 }
@@ -66,7 +59,7 @@ async fn create(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Input(input): Input<CreatePermission>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| {
         Box::pin(async move {
@@ -86,7 +79,7 @@ async fn update(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<PermissionId>,
     Input(input): Input<UpdatePermission>,
-) -> Answer {
+) -> Reply {
     let (act, permission) = (cx.act(&key), id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {
@@ -103,7 +96,7 @@ async fn update(
     cx.reply(&view::permission(rules::find_permission(&access, &id)?))
 }
 
-async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<PermissionId>) -> Answer {
+async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<PermissionId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("permission", &id));
     cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, &id).await })).await?;
     cx.reply(&gone)

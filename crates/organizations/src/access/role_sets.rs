@@ -1,6 +1,5 @@
 //! Routes and handlers of role sets on the backend API.
 
-use axum::response::Response;
 use latchkey_base::Result;
 use latchkey_base::kinds::RoleSetId;
 use latchkey_db::Tx;
@@ -11,7 +10,7 @@ use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{AddRoles, CreateRoleSet, ListAccess, ReplaceRole, ReplaceRoleSet, UpdateRoleSet};
 use super::model::{Access, RoleSet};
@@ -22,8 +21,6 @@ use crate::key::OrganizationsKey;
 use crate::memberships::store as memberships;
 use crate::role_migrations::run;
 use crate::role_migrations::store as migrations;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Role Sets");
@@ -58,11 +55,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403, 409]);
 }
 
-async fn list_all(
-    cx: Cx,
-    OrganizationsKey(key): OrganizationsKey,
-    Query(query): Query<ListAccess>,
-) -> Answer {
+async fn list_all(cx: Cx, OrganizationsKey(key): OrganizationsKey, Query(query): Query<ListAccess>) -> Reply {
     let mut tx = cx.backend_reads(&key.instance).long().await?;
     let access = store::find(&mut tx, &key.instance).await?;
     let (page, total_count) = list::page(&access.role_sets, &query)?;
@@ -74,7 +67,7 @@ async fn list_all(
     cx.reply(&ListView { data, total_count })
 }
 
-async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(set): Path<String>) -> Answer {
+async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(set): Path<String>) -> Reply {
     let access = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     reply(&cx, &access, sets::find(&access, &set)?).await
 }
@@ -83,7 +76,7 @@ async fn create(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Input(input): Input<CreateRoleSet>,
-) -> Answer {
+) -> Reply {
     change(cx, key, move |access, act| sets::create(access, &input, act)).await
 }
 
@@ -92,7 +85,7 @@ async fn update(
     OrganizationsKey(key): OrganizationsKey,
     Path(set): Path<String>,
     Input(input): Input<UpdateRoleSet>,
-) -> Answer {
+) -> Reply {
     change(cx, key, move |access, act| sets::update(access, &set, input, act)).await
 }
 
@@ -101,12 +94,12 @@ async fn add_roles(
     OrganizationsKey(key): OrganizationsKey,
     Path(set): Path<String>,
     Input(input): Input<AddRoles>,
-) -> Answer {
+) -> Reply {
     change(cx, key, move |access, act| sets::add_roles(access, &set, &input, act)).await
 }
 
 /// Changes a role set by a pure rule, and shows it. One that is as before is not saved.
-async fn change<R>(cx: Cx, key: SecretKey, rule: R) -> Answer
+async fn change<R>(cx: Cx, key: SecretKey, rule: R) -> Reply
 where
     R: FnOnce(Access, &Act) -> Result<(Access, RoleSetId)> + Send + 'static,
 {
@@ -130,7 +123,7 @@ async fn replace_role(
     OrganizationsKey(key): OrganizationsKey,
     Path(set): Path<String>,
     Input(input): Input<ReplaceRole>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| {
         Box::pin(async move {
@@ -149,7 +142,7 @@ async fn replace(
     OrganizationsKey(key): OrganizationsKey,
     Path(set): Path<String>,
     Input(input): Input<ReplaceRoleSet>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| Box::pin(async move { replace_in(tx, &act, &set, &input).await }));
     cx.reply(&deleted("role_set", &written.await?))
@@ -170,7 +163,7 @@ async fn replace_in(tx: &mut Tx, act: &Act, set: &str, input: &ReplaceRoleSet) -
 }
 
 /// Answers with a role set.
-async fn reply(cx: &Cx, access: &Access, set: &RoleSet) -> Answer {
+async fn reply(cx: &Cx, access: &Access, set: &RoleSet) -> Reply {
     // Not in turns, where it could be refused: what is shown may be written already.
     let state = state(&mut cx.app.db.read_long().await?, access, set).await?;
     cx.reply(&view::role_set(set, access, &state))

@@ -1,6 +1,5 @@
 //! Routes and handlers of roles on the backend API.
 
-use axum::response::Response;
 use latchkey_base::Result;
 use latchkey_base::kinds::{PermissionId, RoleId};
 use latchkey_db::Tx;
@@ -12,7 +11,7 @@ use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreateRole, ListAccess, UpdateRole};
 use super::model::Access;
@@ -21,8 +20,6 @@ use super::view::{self, RoleView};
 use super::{list, store};
 use crate::key::OrganizationsKey;
 use crate::memberships::store as memberships;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Roles");
@@ -65,23 +62,19 @@ pub fn routes(api: &mut Api<AppState>) {
     .errors(&[403, 422]);
 }
 
-async fn list_all(
-    cx: Cx,
-    OrganizationsKey(key): OrganizationsKey,
-    Query(query): Query<ListAccess>,
-) -> Answer {
+async fn list_all(cx: Cx, OrganizationsKey(key): OrganizationsKey, Query(query): Query<ListAccess>) -> Reply {
     let access = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     let (page, total_count) = list::page(&access.roles, &query)?;
     let data = page.into_iter().map(|role| view::role(role, &access)).collect();
     cx.reply(&ListView { data, total_count })
 }
 
-async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<RoleId>) -> Answer {
+async fn get(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<RoleId>) -> Reply {
     let access = store::find(&mut cx.app.db.read().await?, &key.instance).await?;
     cx.reply(&view::role(rules::find_role(&access, &id)?, &access))
 }
 
-async fn create(cx: Cx, OrganizationsKey(key): OrganizationsKey, Input(input): Input<CreateRole>) -> Answer {
+async fn create(cx: Cx, OrganizationsKey(key): OrganizationsKey, Input(input): Input<CreateRole>) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| {
         Box::pin(async move {
@@ -101,7 +94,7 @@ async fn update(
     key: OrganizationsKey,
     Path(id): Path<RoleId>,
     Input(input): Input<UpdateRole>,
-) -> Answer {
+) -> Reply {
     change(cx, key, id, move |access, id, act| rules::update_role(access, id, input, act)).await
 }
 
@@ -109,7 +102,7 @@ async fn assign(
     cx: Cx,
     key: OrganizationsKey,
     Path((id, permission)): Path<(RoleId, PermissionId)>,
-) -> Answer {
+) -> Reply {
     change(cx, key, id, move |access, id, act| rules::assign(access, id, &permission, act)).await
 }
 
@@ -117,12 +110,12 @@ async fn remove(
     cx: Cx,
     key: OrganizationsKey,
     Path((id, permission)): Path<(RoleId, PermissionId)>,
-) -> Answer {
+) -> Reply {
     change(cx, key, id, move |access, id, act| rules::remove(access, id, &permission, act)).await
 }
 
 /// Changes a role by a pure rule, and shows it. One that is as before is not saved.
-async fn change<R>(cx: Cx, OrganizationsKey(key): OrganizationsKey, id: RoleId, rule: R) -> Answer
+async fn change<R>(cx: Cx, OrganizationsKey(key): OrganizationsKey, id: RoleId, rule: R) -> Reply
 where
     R: FnOnce(Access, &RoleId, &Act) -> Result<Access> + Send + 'static,
 {
@@ -142,7 +135,7 @@ where
     cx.reply(&view::role(rules::find_role(&access, &id)?, &access))
 }
 
-async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<RoleId>) -> Answer {
+async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<RoleId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("role", &id));
     cx.write(move |tx| {
         Box::pin(async move {

@@ -292,14 +292,15 @@ pub fn description(text: Option<&str>, problems: &mut Vec<Problem>) -> Option<St
 /// A key, of which `is_fit` says whether its form is right, and `is_taken` whether another thing has it.
 pub fn key(text: &str, form: &str, is_fit: bool, is_taken: bool, problems: &mut Vec<Problem>) -> String {
     let problem = |code: Code, text: String| Some(Problem::of(code, "key").saying(text));
-    problems.extend(match () {
-        () if text.len() > ACCESS_KEY_CHARS => problem(
-            Code::FormParamMaxLengthExceeded,
-            format!("A key has at most {ACCESS_KEY_CHARS} characters."),
-        ),
-        () if !is_fit => problem(Code::FormParamFormatInvalid, format!("The key must look like `{form}`.")),
-        () if is_taken => problem(Code::FormAlreadyExists, format!("The key `{text}` is taken already.")),
-        () => None,
+    problems.extend(if text.len() > ACCESS_KEY_CHARS {
+        let text = format!("A key has at most {ACCESS_KEY_CHARS} characters.");
+        problem(Code::FormParamMaxLengthExceeded, text)
+    } else if !is_fit {
+        problem(Code::FormParamFormatInvalid, format!("The key must look like `{form}`."))
+    } else if is_taken {
+        problem(Code::FormAlreadyExists, format!("The key `{text}` is taken already."))
+    } else {
+        None
     });
     text.to_owned()
 }

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::{OrganizationDomainId, OrganizationId};
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
@@ -10,7 +9,7 @@ use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::change::{self, NewDomain, explained};
 use super::input::{CreateDomain, ListAllDomains, ListDomains, UpdateDomain};
@@ -21,8 +20,6 @@ use crate::access::store as access;
 use crate::key::OrganizationsKey;
 use crate::orgs::change::{locked, not_found};
 use crate::orgs::store as organizations;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Domains");
@@ -63,7 +60,7 @@ async fn create(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Input(input): Input<CreateDomain>,
-) -> Answer {
+) -> Reply {
     rules::check_enabled(&key.settings)?;
     let new = NewDomain {
         name: rules::name(&input.name.ok_or_else(|| Error::param(Code::FormParamMissing, "name"))?)?,
@@ -86,7 +83,7 @@ async fn list_of_organization(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Query(query): Query<ListDomains>,
-) -> Answer {
+) -> Reply {
     rules::check_enabled(&key.settings)?;
     let found = organizations::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     found.ok_or_else(|| not_found(&id))?;
@@ -97,7 +94,7 @@ async fn list_of_instance(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Query(query): Query<ListAllDomains>,
-) -> Answer {
+) -> Reply {
     rules::check_enabled(&key.settings)?;
     reply_list(&cx, list::fetch_all(&cx.backend_reads(&key.instance), &key.instance, &query).await?)
 }
@@ -107,7 +104,7 @@ async fn update(
     OrganizationsKey(key): OrganizationsKey,
     Path(path): Path<(OrganizationId, OrganizationDomainId)>,
     Input(input): Input<UpdateDomain>,
-) -> Answer {
+) -> Reply {
     let mode = match &input.enrollment_mode {
         Patch::Value(text) => Some(rules::mode(text, &key.settings)),
         Patch::Absent | Patch::Null => None,
@@ -128,7 +125,7 @@ async fn verify_ownership(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Path(path): Path<(OrganizationId, OrganizationDomainId)>,
-) -> Answer {
+) -> Reply {
     change_domain(cx, key, path, |domain, act| Ok(rules::owned(domain, act.now))).await
 }
 
@@ -136,7 +133,7 @@ async fn delete(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Path((id, domain)): Path<(OrganizationId, OrganizationDomainId)>,
-) -> Answer {
+) -> Reply {
     rules::check_enabled(&key.settings)?;
     let (act, gone) = (cx.act(&key), deleted("organization_domain", &domain));
     let written = cx.write(move |tx| {
@@ -156,7 +153,7 @@ async fn change_domain<R>(
     key: SecretKey,
     (id, domain): (OrganizationId, OrganizationDomainId),
     rule: R,
-) -> Answer
+) -> Reply
 where
     R: FnOnce(OrganizationDomain, &Act) -> Result<OrganizationDomain> + Send + 'static,
 {
@@ -174,11 +171,11 @@ where
     reply(&cx, &changed.await.map_err(explained)?)
 }
 
-fn reply(cx: &Cx, parts: &DomainParts) -> Answer {
+fn reply(cx: &Cx, parts: &DomainParts) -> Reply {
     cx.reply(&view::domain(parts, cx.now, &cx.app.api_url))
 }
 
-fn reply_list(cx: &Cx, (page, total_count): (Vec<DomainParts>, i64)) -> Answer {
+fn reply_list(cx: &Cx, (page, total_count): (Vec<DomainParts>, i64)) -> Reply {
     let data = page.iter().map(|parts| view::domain(parts, cx.now, &cx.app.api_url)).collect();
     cx.reply(&ListView::<DomainView> { data, total_count })
 }

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use axum::response::Response;
 use latchkey_base::Error;
 use latchkey_base::Result;
 use latchkey_base::kinds::{OrganizationId, OrganizationInvitationId, UserId};
@@ -17,7 +16,7 @@ use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Inputs, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::change::{self, InvitationPlace, Inviter, acting_member, context, invite, unknown};
 use super::input::{
@@ -34,8 +33,6 @@ use crate::access::store as access;
 use crate::key::OrganizationsKey;
 use crate::orgs::change::{locked, not_found};
 use crate::orgs::store as organizations;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Invitations");
@@ -99,7 +96,7 @@ async fn create(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Input(input): Input<CreateInvitation>,
-) -> Answer {
+) -> Reply {
     let Created { made, access, url } = create_all(&cx, &key, id, vec![input]).await?;
     let act = cx.act(&key);
     let made = made.first().ok_or_else(|| Error::internal("no invitation was made"))?;
@@ -111,7 +108,7 @@ async fn create_bulk(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Inputs(inputs): Inputs<CreateInvitation, INVITATIONS_IN_BULK>,
-) -> Answer {
+) -> Reply {
     let Created { made, access, url } = create_all(&cx, &key, id, inputs).await?;
     let act = cx.act(&key);
     let data: Vec<_> =
@@ -173,7 +170,7 @@ async fn list_of_organization(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Query(query): Query<ListInvitations>,
-) -> Answer {
+) -> Reply {
     show_of_organization(&cx, &key, &id, &query).await
 }
 
@@ -182,7 +179,7 @@ async fn list_pending(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Query(paging): Query<Paging>,
-) -> Answer {
+) -> Reply {
     let query = ListInvitations {
         status: vec![InvitationFilter::Pending],
         email_address: None,
@@ -197,7 +194,7 @@ async fn show_of_organization(
     key: &SecretKey,
     id: &OrganizationId,
     query: &ListInvitations,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     organizations::find(&mut tx, &key.instance, id).await?.ok_or_else(|| not_found(id))?;
     let access = access::find(&mut tx, &key.instance).await?;
@@ -214,7 +211,7 @@ async fn get(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Path((organization, id)): Path<(OrganizationId, OrganizationInvitationId)>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let found = store::find_parts(&mut tx, &key.instance, &id).await?;
     let own = found.filter(|parts| parts.organization.id == organization).ok_or_else(|| unknown(&id))?;
@@ -229,7 +226,7 @@ async fn revoke(
     OrganizationsKey(key): OrganizationsKey,
     Path((organization, id)): Path<(OrganizationId, OrganizationInvitationId)>,
     Input(input): Input<RevokeInvitation>,
-) -> Answer {
+) -> Reply {
     let (act, url) = (cx.act(&key), frontend_url(&cx, &key).await?);
     let (inner, link) = (act.clone(), url.clone());
     let requester = input.requesting_user_id.filter(|id| !id.is_empty());
@@ -253,7 +250,7 @@ async fn list_of_instance(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Query(query): Query<ListAllInvitations>,
-) -> Answer {
+) -> Reply {
     let page = list::of_all(&cx.backend_reads(&key.instance), &key.instance, &query, cx.now).await?;
     show_with_organizations(&cx, &key, page).await
 }
@@ -263,7 +260,7 @@ async fn list_of_user(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<UserId>,
     Query(query): Query<ListUserInvitations>,
-) -> Answer {
+) -> Reply {
     let found = users::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     let user = found.ok_or_else(|| Error::not_found("user", &id))?;
     let page =
@@ -271,7 +268,7 @@ async fn list_of_user(
     show_with_organizations(&cx, &key, page).await
 }
 
-async fn show_with_organizations(cx: &Cx, key: &SecretKey, (page, total_count): InvitationPage) -> Answer {
+async fn show_with_organizations(cx: &Cx, key: &SecretKey, (page, total_count): InvitationPage) -> Reply {
     let access = access::find(&mut cx.app.db.read().await?, &key.instance).await?;
     let (act, url) = (cx.act(key), frontend_url(cx, key).await?);
     let shown = |parts| view::with_organization(parts, context(&act, &access, &url));

@@ -1,6 +1,6 @@
 //! What the operations on invitations take.
 
-use latchkey_base::page::Paging;
+use latchkey_base::page::{Paging, newest_first};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -97,10 +97,6 @@ pub struct ListUserInvitations {
     /// Which page of them.
     #[serde(flatten)]
     pub paging: Paging,
-}
-
-fn newest_first() -> String {
-    "-created_at".to_owned()
 }
 
 impl InvitationFilter {

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::{OrganizationId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Id, Result};
@@ -14,7 +13,7 @@ use latchkey_people::users::view::ViewContext;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::change::{self, Joining, join, leave, set_role};
 use super::input::{CreateMembership, ListAllMemberships, ListMemberships, UpdateMembership};
@@ -27,8 +26,6 @@ use crate::key::OrganizationsKey;
 use crate::orgs::change::{locked, not_found};
 use crate::orgs::input::OrganizationMetadata;
 use crate::orgs::store as organizations;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization Memberships");
@@ -86,7 +83,7 @@ async fn create(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Input(input): Input<CreateMembership>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let inner = act.clone();
     let written = cx.write(move |tx| Box::pin(async move { create_in(tx, &inner, &id, input).await }));
@@ -117,7 +114,7 @@ async fn list_of_organization(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Query(query): Query<ListMemberships>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let organization =
         organizations::find(&mut tx, &key.instance, &id).await?.ok_or_else(|| not_found(&id))?;
@@ -132,7 +129,7 @@ async fn list_of_instance(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Query(query): Query<ListAllMemberships>,
-) -> Answer {
+) -> Reply {
     let access = access::find(&mut cx.app.db.read().await?, &key.instance).await?;
     let found = list::fetch_all(
         &cx.backend_reads(&key.instance),
@@ -150,7 +147,7 @@ async fn list_of_user(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<UserId>,
     Query(paging): Query<Paging>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     users::find(&mut tx, &key.instance, &id).await?.ok_or_else(|| Error::not_found("user", &id))?;
     let access = access::find(&mut tx, &key.instance).await?;
@@ -159,7 +156,7 @@ async fn list_of_user(
     reply_list(&cx, &cx.act(&key), &page, total_count, &access)
 }
 
-fn reply_list(cx: &Cx, act: &Act, page: &[MembershipParts], total_count: i64, access: &Access) -> Answer {
+fn reply_list(cx: &Cx, act: &Act, page: &[MembershipParts], total_count: i64, access: &Access) -> Reply {
     let data: Vec<_> = page.iter().map(|parts| view::of_parts(parts, access, ViewContext::of(act))).collect();
     cx.reply(&ListView { data, total_count })
 }
@@ -169,7 +166,7 @@ async fn update(
     key: OrganizationsKey,
     Path((id, user)): Path<(OrganizationId, UserId)>,
     Input(input): Input<UpdateMembership>,
-) -> Answer {
+) -> Reply {
     change(cx, key, (id, user), move |tx, act, access, parts| {
         Box::pin(async move {
             let role = rules::role(&input.role, access, &parts.organization)?.id.clone();
@@ -179,7 +176,7 @@ async fn update(
     .await
 }
 
-async fn delete(cx: Cx, key: OrganizationsKey, Path(path): Path<(OrganizationId, UserId)>) -> Answer {
+async fn delete(cx: Cx, key: OrganizationsKey, Path(path): Path<(OrganizationId, UserId)>) -> Reply {
     change(cx, key, path, |tx, act, access, parts| Box::pin(leave(tx, act, access, parts))).await
 }
 
@@ -188,7 +185,7 @@ async fn merge_metadata(
     key: OrganizationsKey,
     Path(path): Path<(OrganizationId, UserId)>,
     Input(input): Input<OrganizationMetadata>,
-) -> Answer {
+) -> Reply {
     change(cx, key, path, move |tx, act, access, parts| {
         Box::pin(async move {
             let Membership { metadata, .. } = parts.membership.clone();
@@ -213,7 +210,7 @@ async fn change<R>(
     OrganizationsKey(key): OrganizationsKey,
     (id, user): (OrganizationId, UserId),
     rule: R,
-) -> Answer
+) -> Reply
 where
     R: for<'a> FnOnce(&'a mut Tx, &'a Act, &'a Access, MembershipParts) -> Change<'a> + Send + 'static,
 {

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use axum::response::Response;
 use latchkey_base::kinds::{InstanceId, OrganizationId};
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Id, Result};
@@ -19,7 +18,7 @@ use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Fields, Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 use latchkey_web::shape::Shapes;
 use latchkey_web::version::Version;
 use serde_json::{Map, Value};
@@ -37,8 +36,6 @@ use crate::access::store as access;
 use crate::key::OrganizationsKey;
 use crate::memberships::store as memberships;
 use crate::removals;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organizations");
@@ -90,7 +87,7 @@ async fn list_all(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Query(query): Query<ListOrganizations>,
-) -> Answer {
+) -> Reply {
     let (organizations, total_count) =
         list::fetch(&cx.backend_reads(&key.instance), &key.instance, &query).await?;
     let mut tx = cx.app.db.read().await?;
@@ -107,7 +104,7 @@ async fn create(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Input(input): Input<CreateOrganization>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let created = cx.write(move |tx| Box::pin(async move { create_in(tx, &act, input).await }));
     let (organization, access) = created.await.map_err(explained)?;
@@ -131,7 +128,7 @@ async fn get(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<String>,
     Query(including): Query<Including>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let found = store::find_by_id_or_slug(&mut tx, &key.instance, &id).await?;
     let organization = found.ok_or_else(|| not_found(&id))?;
@@ -146,7 +143,7 @@ async fn update(
     Path(id): Path<OrganizationId>,
     State(shapes): State<Arc<Shapes>>,
     Fields(mut fields, _): Fields<UpdateOrganization>,
-) -> Answer {
+) -> Reply {
     let metadata = legacy_metadata(cx.version, &mut fields, &shapes)?;
     let input: UpdateOrganization = shapes.of::<UpdateOrganization>().read(fields)?;
     let act = cx.act(&key);
@@ -195,7 +192,7 @@ fn legacy_metadata(
     shapes.of::<OrganizationMetadata>().read(taken.filter(|(_, value)| !value.is_null()).collect())
 }
 
-async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<OrganizationId>) -> Answer {
+async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<OrganizationId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("organization", &id));
     cx.write(move |tx| Box::pin(async move { removals::delete_organization(tx, &act, &id).await })).await?;
     cx.reply(&gone)
@@ -206,7 +203,7 @@ async fn merge_metadata(
     key: OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Input(input): Input<OrganizationMetadata>,
-) -> Answer {
+) -> Reply {
     change_metadata(cx, key, id, input, Mode::Merge).await
 }
 
@@ -215,7 +212,7 @@ async fn replace_metadata(
     key: OrganizationsKey,
     Path(id): Path<OrganizationId>,
     Input(input): Input<OrganizationMetadata>,
-) -> Answer {
+) -> Reply {
     change_metadata(cx, key, id, input, Mode::Replace).await
 }
 
@@ -225,7 +222,7 @@ async fn change_metadata(
     id: OrganizationId,
     input: OrganizationMetadata,
     mode: Mode,
-) -> Answer {
+) -> Reply {
     let rule = move |organization, _: &Act| rules::with_metadata(organization, input, mode);
     let (organization, access) = change(&cx, cx.act(&key), id, rule).await?;
     reply(&cx, &organization, &access)
@@ -236,7 +233,7 @@ async fn upload_logo(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
     CreditedUpload(request): CreditedUpload,
-) -> Answer {
+) -> Reply {
     let (upload, uploader) = pictures::credited_file(request).await?;
     let picture = Picture::read(upload)?;
     if let Some(uploader) = uploader {
@@ -262,7 +259,7 @@ async fn delete_logo(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<OrganizationId>,
-) -> Answer {
+) -> Reply {
     let (organization, access) = set_logo(&cx, cx.act(&key), id, None).await?;
     reply(&cx, &organization, &access)
 }
@@ -307,7 +304,7 @@ async fn shown(
 }
 
 /// Answers with an organization that was changed.
-fn reply(cx: &Cx, organization: &Organization, access: &Access) -> Answer {
+fn reply(cx: &Cx, organization: &Organization, access: &Access) -> Reply {
     let shown = OrganizationExtras {
         members_count: Some(organization.members_count),
         ..OrganizationExtras::default()

@@ -1,6 +1,6 @@
 //! What the operations on organizations take.
 
-use latchkey_base::page::Paging;
+use latchkey_base::page::{Paging, newest_first};
 use latchkey_base::patch::Patch;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -101,8 +101,4 @@ pub struct ListOrganizations {
     /// Which page of them.
     #[serde(flatten)]
     pub paging: Paging,
-}
-
-fn newest_first() -> String {
-    "-created_at".to_owned()
 }

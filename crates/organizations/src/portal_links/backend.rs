@@ -1,13 +1,12 @@
 //! Routes and handlers of the backend API.
 
 use axum::http::StatusCode;
-use axum::response::Response;
-use latchkey_base::{Error, Result};
+use latchkey_base::Error;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreatePortalLinkToken, RevokePortalLinkToken};
 use super::model::PortalLinkTokenId;
@@ -15,8 +14,6 @@ use super::view::{self, CreatedPortalLinkTokenView, PortalLinkTokenView};
 use super::{rules, store};
 use crate::key::OrganizationsKey;
 use crate::orgs::store as organizations;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Admin Portal Link Tokens");
@@ -43,7 +40,7 @@ async fn create(
     cx: Cx,
     OrganizationsKey(key): OrganizationsKey,
     Input(input): Input<CreatePortalLinkToken>,
-) -> Answer {
+) -> Reply {
     let organization = rules::organization(&input)?;
     let act = cx.act(&key);
     let (token, secret) = rules::create(input, organization, &act)?;
@@ -68,7 +65,7 @@ async fn revoke(
     OrganizationsKey(key): OrganizationsKey,
     Path(id): Path<String>,
     Input(input): Input<RevokePortalLinkToken>,
-) -> Answer {
+) -> Reply {
     let id = PortalLinkTokenId::parse(&id).ok_or_else(|| Error::not_found("link token", &id))?;
     let act = cx.act(&key);
     let written = cx.write(move |tx| {

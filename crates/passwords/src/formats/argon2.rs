@@ -10,8 +10,8 @@ use ::argon2::{Algorithm, Argon2 as Engine, Params, Version};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 
-use crate::error::DigestError;
 use crate::encoding::{base64, number, same};
+use crate::error::DigestError;
 
 /// Our own parameters: the first choice for argon2id in OWASP's password storage guidance, 19 MiB and two passes.
 const MEMORY_KIB: u32 = 19_456;

@@ -13,8 +13,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use sha2::{Digest as _, Sha256};
 
-use crate::error::DigestError;
 use crate::encoding::{number, same, to_hex};
+use crate::error::DigestError;
 
 /// Below 4 the algorithm is undefined.
 const MIN_COST: u32 = 4;

@@ -10,8 +10,8 @@ use ::pbkdf2::pbkdf2_hmac;
 use sha1::Sha1;
 use sha2::{Sha256, Sha512};
 
-use crate::error::DigestError;
 use crate::encoding::{base64, hex, number, same};
+use crate::error::DigestError;
 
 /// The iterations of one block; OWASP's advice for SHA-1, the highest, is 1 300 000.
 const MAX_ITERATIONS: u32 = 2_000_000;

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use md5::{Digest as _, Md5};
 
-use crate::error::DigestError;
 use crate::encoding::{same, to_hex};
+use crate::error::DigestError;
 
 /// The alphabet of crypt(3). Unlike base64, the first character of a group holds the lowest six bits.
 const ALPHABET: &[u8; 64] = b"./0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";

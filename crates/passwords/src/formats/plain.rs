@@ -6,8 +6,8 @@ use md5::Md5;
 use sha1::Sha1;
 use sha2::{Digest as _, Sha256};
 
-use crate::error::DigestError;
 use crate::encoding::{base64, hex_array, same};
+use crate::error::DigestError;
 
 #[derive(Clone)]
 pub(crate) struct Plain {

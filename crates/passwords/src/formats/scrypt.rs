@@ -8,8 +8,8 @@ use aes::Aes256;
 use ctr::Ctr128BE;
 use ctr::cipher::{KeyIvInit as _, StreamCipher as _};
 
-use crate::error::DigestError;
 use crate::encoding::{base64, hex, number, same};
+use crate::error::DigestError;
 
 /// Time grows with N·r·p and memory with N·r, each unit being a block of 128 bytes. 128 MiB take about half a
 /// second; Werkzeug's default is 32 MiB and Firebase's 16.

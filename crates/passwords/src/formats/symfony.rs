@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha512};
 
-use crate::error::DigestError;
 use crate::encoding::{base64, number, same};
+use crate::error::DigestError;
 
 /// Symfony's default is 5000. Every iteration hashes the whole password, so this many take about a second for a
 /// password of 4 KiB.

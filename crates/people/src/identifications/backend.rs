@@ -1,7 +1,5 @@
 //! Routes and handlers of the backend API: the same operations for e-mail addresses and for phone numbers.
 
-use axum::response::Response;
-use latchkey_base::Result;
 use latchkey_base::kinds::{IdentificationId, UserId};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
@@ -9,7 +7,7 @@ use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::handlers::{self, ContactUpdate, New, Replacement};
 use super::input::{
@@ -20,8 +18,6 @@ use super::rules::ContactChanges;
 use super::view::{
     self, CodeView, ContactResource, EmailAddressView, EmailAddresses, PhoneNumberView, PhoneNumbers,
 };
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     email_addresses(api);
@@ -131,17 +127,17 @@ impl Inputs for PhoneNumbers {
     type Replace = ReplacePhoneNumber;
 }
 
-async fn create<K: Inputs>(cx: Cx, key: SecretKey, Input(input): Input<K::Create>) -> Answer {
+async fn create<K: Inputs>(cx: Cx, key: SecretKey, Input(input): Input<K::Create>) -> Reply {
     let contact = handlers::add(&cx, cx.act(&key), K::KIND, input.into(), |_, _| Ok(())).await?;
     cx.reply(&K::view(&contact, None, cx.now))
 }
 
-async fn get<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
+async fn get<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Reply {
     let contact = handlers::find(&cx, &key, K::KIND, &id).await?;
     cx.reply(&K::view(&contact, None, cx.now))
 }
 
-async fn delete<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
+async fn delete<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Reply {
     let gone = deleted(K::KIND.name(), &id);
     handlers::remove(&cx, &key, K::KIND, id).await?;
     cx.reply(&gone)
@@ -152,12 +148,12 @@ async fn update<K: Inputs>(
     key: SecretKey,
     Path(id): Path<IdentificationId>,
     Input(input): Input<K::Update>,
-) -> Answer {
+) -> Reply {
     let contact = handlers::update(&cx, &key, K::KIND, id, input.into()).await?;
     cx.reply(&K::view(&contact, None, cx.now))
 }
 
-async fn prepare<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Answer {
+async fn prepare<K: Inputs>(cx: Cx, key: SecretKey, Path(id): Path<IdentificationId>) -> Reply {
     cx.reply(&view::code(&handlers::prepare(&cx, &key, K::KIND, id).await?, cx.now))
 }
 
@@ -166,7 +162,7 @@ async fn attempt<K: Inputs>(
     key: SecretKey,
     Path(id): Path<IdentificationId>,
     Input(input): Input<AttemptVerification>,
-) -> Answer {
+) -> Reply {
     let code = handlers::attempt(&cx, &key, K::KIND, id, &input.verification_id, input.code).await?;
     cx.reply(&view::code(&code, cx.now))
 }
@@ -176,7 +172,7 @@ async fn replace<K: Inputs>(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<K::Replace>,
-) -> Answer {
+) -> Reply {
     let contact = handlers::replace(&cx, &key, K::KIND, id, input.into()).await?;
     cx.reply(&K::view(&contact, None, cx.now))
 }

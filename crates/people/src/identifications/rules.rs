@@ -264,7 +264,7 @@ pub fn check_not_last(user: &User) -> Result<()> {
     }
 }
 
-/// The wish for a second factor ends with the proof, whoever gave it. As long as any number is a second factor,
+/// A number that was wanted as a second factor (`Wanted`) is so no more once it is proven, by whatever way. As long as any number is a second factor,
 /// one of them is the default.
 fn settle_second_factors(user: &mut User) {
     let phones = &mut user.phone_numbers;

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::InvitationId;
 use latchkey_base::{Error, Result};
 use latchkey_db::unique_violation;
@@ -11,7 +10,7 @@ use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Inputs, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::change::{self, DraftApplicationInvitation, frontend_url};
 use super::input::{
@@ -20,8 +19,6 @@ use super::input::{
 use super::list;
 use super::model::{ApplicationInvitation, folded};
 use super::view::{self, ApplicationInvitationContext, ApplicationInvitationView};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Invitations");
@@ -42,7 +39,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<ApplicationInvitationView<'_>>();
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateApplicationInvitation>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateApplicationInvitation>) -> Reply {
     let draft = change::draft(&cx, &key, &cx.act(&key), input).await?;
     let made = create_all(&cx, &key, vec![draft]).await?;
     let made = made.first().ok_or_else(|| Error::internal("no invitation was made"))?;
@@ -54,7 +51,7 @@ async fn create_bulk(
     cx: Cx,
     key: SecretKey,
     Inputs(inputs): Inputs<CreateBulkApplicationInvitation, INVITATIONS_IN_BULK>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let mut drafts = Vec::with_capacity(inputs.len());
     for input in inputs {
@@ -93,7 +90,7 @@ async fn create_all(
     Ok(made.into_iter().map(|(_, invitation)| invitation).collect())
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListApplicationInvitations>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListApplicationInvitations>) -> Reply {
     let (page, count) = list::fetch(&cx.backend_reads(&key.instance), &key.instance, &query, cx.now).await?;
     let url = frontend_url(&cx, &key).await?;
     let data: Vec<_> = page.iter().map(|one| view::invitation(one, context(&cx, &url))).collect();
@@ -103,7 +100,7 @@ async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListApplicationInvitat
     })
 }
 
-async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<InvitationId>) -> Answer {
+async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<InvitationId>) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| Box::pin(async move { change::revoke(tx, &act, &id).await }));
     let revoked = written.await?;

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::id::Id;
 use latchkey_base::kinds::{
     AllowlistIdentifierId, AllowlistIdentifierKind, BlocklistIdentifierId, BlocklistIdentifierKind,
@@ -15,7 +14,7 @@ use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreateAllowlistIdentifier, CreateBlocklistIdentifier};
 use super::model::{ListedDetails, ListedIdentifier, ListedKind, ReadIdentifier};
@@ -24,8 +23,6 @@ use super::{rules, store};
 use crate::invitations::change::{self, DraftApplicationInvitation};
 use crate::invitations::rules as invitations;
 use crate::users::model::ContactKind;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Allow-list / Block-list");
@@ -49,7 +46,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<DeletedView>();
 }
 
-async fn list_allowed(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
+async fn list_allowed(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let listed = store::list::<AllowlistIdentifierKind>(&mut tx, &key.instance, page.paging).await?;
     let data: Vec<_> = listed.iter().map(view::allowed).collect();
@@ -62,7 +59,7 @@ async fn list_allowed(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> 
     })
 }
 
-async fn list_blocked(cx: Cx, key: SecretKey) -> Answer {
+async fn list_blocked(cx: Cx, key: SecretKey) -> Reply {
     let mut tx = cx.backend_reads(&key.instance).long().await?;
     let page = Paging { limit: BLOCKLIST_SHOWN, offset: 0 };
     let listed = store::list::<BlocklistIdentifierKind>(&mut tx, &key.instance, page).await?;
@@ -71,7 +68,7 @@ async fn list_blocked(cx: Cx, key: SecretKey) -> Answer {
     cx.reply(&ListView { data, total_count })
 }
 
-async fn allow(cx: Cx, key: SecretKey, Input(input): Input<CreateAllowlistIdentifier>) -> Answer {
+async fn allow(cx: Cx, key: SecretKey, Input(input): Input<CreateAllowlistIdentifier>) -> Reply {
     let act = cx.act(&key);
     let read = rules::read(&input.identifier, AllowlistIdentifierKind::LIST)?;
     let invitation = match input.notify {
@@ -83,7 +80,7 @@ async fn allow(cx: Cx, key: SecretKey, Input(input): Input<CreateAllowlistIdenti
     cx.reply(&view::allowed(&written))
 }
 
-async fn block(cx: Cx, key: SecretKey, Input(input): Input<CreateBlocklistIdentifier>) -> Answer {
+async fn block(cx: Cx, key: SecretKey, Input(input): Input<CreateBlocklistIdentifier>) -> Reply {
     let act = cx.act(&key);
     let read = rules::read(&input.identifier, BlocklistIdentifierKind::LIST)?;
     let listed = new(&act, read, None);
@@ -91,11 +88,11 @@ async fn block(cx: Cx, key: SecretKey, Input(input): Input<CreateBlocklistIdenti
     cx.reply(&view::blocked(&written))
 }
 
-async fn disallow(cx: Cx, key: SecretKey, Path(id): Path<AllowlistIdentifierId>) -> Answer {
+async fn disallow(cx: Cx, key: SecretKey, Path(id): Path<AllowlistIdentifierId>) -> Reply {
     take_off(&cx, &key, id).await
 }
 
-async fn unblock(cx: Cx, key: SecretKey, Path(id): Path<BlocklistIdentifierId>) -> Answer {
+async fn unblock(cx: Cx, key: SecretKey, Path(id): Path<BlocklistIdentifierId>) -> Reply {
     take_off(&cx, &key, id).await
 }
 
@@ -170,7 +167,7 @@ fn twice() -> Error {
 }
 
 /// Takes something off a list, and back the invitation that went out with it: it would let its owner in all the same.
-async fn take_off<K: ListedKind>(cx: &Cx, key: &SecretKey, id: Id<K>) -> Answer {
+async fn take_off<K: ListedKind>(cx: &Cx, key: &SecretKey, id: Id<K>) -> Reply {
     let (act, gone) = (cx.act(key), deleted(K::OBJECT, &id));
     cx.write(move |tx| {
         Box::pin(async move {

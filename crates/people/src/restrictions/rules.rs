@@ -64,6 +64,11 @@ fn owners(address: &str) -> Vec<String> {
     marks.filter(|owner| !owner.is_empty()).map(|owner| format!("{owner}@{domain}")).collect()
 }
 
+/// Whether an address has a part that its holder has added.
+pub fn is_subaddress(address: &str) -> bool {
+    address.rsplit_once('@').is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS))
+}
+
 /// The domains that a domain lies below.
 fn above(domain: &str) -> impl Iterator<Item = &str> {
     domain.match_indices('.').map(|(at, _)| &domain[at + 1..])
@@ -98,8 +103,8 @@ pub fn blocked(kind: ContactKind, value: &str, settings: &Settings, test_mode: b
         return None;
     }
     let restrictions = &settings.restrictions;
-    let is_subaddress = value.rsplit_once('@').is_some_and(|(local, _)| local.contains(SUBADDRESS_MARKS));
-    if restrictions.block_email_subaddresses && is_subaddress && !(test_mode && is_for_tests(kind, value)) {
+    let is_refused = restrictions.block_email_subaddresses && is_subaddress(value);
+    if is_refused && !(test_mode && is_for_tests(kind, value)) {
         return Some(refusal(kind, value).saying("Addresses with `+`, `=` or `#` are not accepted here."));
     }
     let is_disposable = || provider_of(domain_of(value)) == Some(Provider::Disposable);

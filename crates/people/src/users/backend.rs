@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::{IdentificationId, TrustedDeviceId, UserId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::auth::SecretKey;
@@ -11,7 +10,7 @@ use latchkey_kernel::{AppState, limits};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::change::{self, UserTarget, change, change_secrets};
 use super::credentials::{self, Credentials};
@@ -26,8 +25,6 @@ use super::view::{
 use super::{create, factors, list, pictures, rules, store};
 use crate::external_accounts::change::disconnect;
 use crate::identifications::rules as identifications;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Users");
@@ -110,27 +107,27 @@ pub fn routes(api: &mut Api<AppState>) {
     .returns::<UserView>();
 }
 
-async fn list_users(cx: Cx, key: SecretKey, Query(query): Query<ListUsers>) -> Answer {
+async fn list_users(cx: Cx, key: SecretKey, Query(query): Query<ListUsers>) -> Reply {
     let users = list::fetch(&cx.backend_reads(&key.instance), &key.instance, query).await?;
     let act = cx.act(&key);
     cx.reply(&users.iter().map(|user| view::user(user, ViewContext::of(&act))).collect::<Vec<_>>())
 }
 
-async fn count(cx: Cx, key: SecretKey, Query(filters): Query<UserFilters>) -> Answer {
+async fn count(cx: Cx, key: SecretKey, Query(filters): Query<UserFilters>) -> Reply {
     cx.reply(&view::total_count(list::count(&cx.backend_reads(&key.instance), &key.instance, filters).await?))
 }
 
-async fn get(cx: Cx, FoundUser { key, user }: FoundUser) -> Answer {
+async fn get(cx: Cx, FoundUser { key, user }: FoundUser) -> Reply {
     let context =
         ViewContext { now: cx.now, settings: &key.settings, api_url: &cx.app.api_url, relying_party: None };
     cx.reply(&view::user(&user, context))
 }
 
-async fn lock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn lock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     changed(cx, key, id, |user, act| rules::lock(user, &act.settings, act.now)).await
 }
 
-async fn unlock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn unlock(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     changed(cx, key, id, |user, act| rules::unlock(user, &act.settings)).await
 }
 
@@ -139,7 +136,7 @@ async fn merge_metadata(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<Metadata>,
-) -> Answer {
+) -> Reply {
     changed(cx, key, id, |user, _| metadata::apply(user, input, Mode::Merge)).await
 }
 
@@ -148,25 +145,25 @@ async fn replace_metadata(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<Metadata>,
-) -> Answer {
+) -> Reply {
     changed(cx, key, id, |user, _| metadata::apply(user, input, Mode::Replace)).await
 }
 
-async fn unset_compromised(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn unset_compromised(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     changed(cx, key, id, |user, _| factors::set_compromised(user, false)).await
 }
 
-async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn delete_mfa(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let user = change_credentials(&cx, cx.act(&key), id, factors::without_mfa).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
-async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn delete_totp(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let user = change_credentials(&cx, cx.act(&key), id, factors::without_totp).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
 
-async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn delete_backup_codes(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let user = change_credentials(&cx, cx.act(&key), id, factors::without_backup_codes).await?;
     cx.reply(&UserIdView { user_id: user.id })
 }
@@ -176,7 +173,7 @@ async fn verify_password(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<VerifyPassword>,
-) -> Answer {
+) -> Reply {
     find(&cx, &key, &id).await?;
     let mut tx = cx.app.db.read().await?;
     let stored = credentials::find(&mut tx, &key.instance, &id, &cx.app.master).await?.password;
@@ -209,7 +206,7 @@ async fn verify_totp(
     key: SecretKey,
     Path(id): Path<UserId>,
     Input(input): Input<VerifyTotp>,
-) -> Answer {
+) -> Reply {
     find(&cx, &key, &id).await?;
     let mut tx = cx.app.db.read().await?;
     let before = credentials::find(&mut tx, &key.instance, &id, &cx.app.master).await?;
@@ -252,7 +249,7 @@ async fn delete_wallet(
     cx: Cx,
     key: SecretKey,
     Path((id, wallet)): Path<(UserId, IdentificationId)>,
-) -> Answer {
+) -> Reply {
     let gone = deleted("web3_wallet", &wallet);
     let rule =
         move |user, act: &Act| identifications::remove(user, ContactKind::Wallet, &wallet, &act.settings);
@@ -264,7 +261,7 @@ async fn delete_external_account(
     cx: Cx,
     key: SecretKey,
     Path((id, account)): Path<(UserId, String)>,
-) -> Answer {
+) -> Reply {
     let (gone, act) = (deleted("external_account", &account), cx.act(&key));
     let work = cx.write(move |tx| {
         Box::pin(async move {
@@ -276,7 +273,7 @@ async fn delete_external_account(
     cx.reply(&gone)
 }
 
-async fn trusted_devices(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Answer {
+async fn trusted_devices(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let user = find(&cx, &key, &id).await?;
     let active = user.trusted_devices.iter().filter(|device| device.revoked_at.is_none());
     let data: Vec<_> = active.map(view::trusted_device).collect();
@@ -287,7 +284,7 @@ async fn revoke_trusted_device(
     cx: Cx,
     key: SecretKey,
     Path((id, device)): Path<(UserId, TrustedDeviceId)>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let revoked = device.clone();
     let rule = move |mut user: User, act: &Act| {
@@ -309,7 +306,7 @@ async fn find(cx: &Cx, key: &SecretKey, id: &UserId) -> Result<User> {
 }
 
 /// Changes a user by a rule and shows the result.
-async fn changed<R>(cx: Cx, key: SecretKey, id: UserId, rule: R) -> Answer
+async fn changed<R>(cx: Cx, key: SecretKey, id: UserId, rule: R) -> Reply
 where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {

@@ -100,7 +100,7 @@ where
     Ok((save_user_with_secrets(tx, act, &before, after).await?, outcome))
 }
 
-/// The same by a rule that never refuses and returns nothing besides.
+/// Changes a user together with their password and second factors, by a rule that refuses nothing.
 pub async fn change_secrets(
     tx: &mut Tx,
     act: &Act,

@@ -12,7 +12,7 @@ use latchkey_web::input::Input;
 use latchkey_web::reply::Failure;
 
 use super::arrivals;
-use super::credentials::{self, Credentials, Given};
+use super::credentials::{self, CredentialFields, Credentials};
 use super::input::CreateUser;
 use super::model::User;
 use super::rules::{self, Setting};
@@ -69,8 +69,8 @@ async fn write_and_tell(
     written.await
 }
 
-fn given(input: &CreateUser) -> Given<'_> {
-    Given {
+fn given(input: &CreateUser) -> CredentialFields<'_> {
+    CredentialFields {
         password: input.password.as_ref(),
         skip_password_checks: input.skip_password_checks == Some(true),
         password_digest: input.password_digest.as_ref(),

@@ -62,7 +62,7 @@ enum NewPassword {
 
 /// The fields of a request that concern credentials.
 #[derive(Default)]
-pub struct Given<'a> {
+pub struct CredentialFields<'a> {
     /// Password in plain text.
     pub password: Option<&'a Secret>,
     /// Accept any password.
@@ -76,7 +76,11 @@ pub struct Given<'a> {
 }
 
 /// Checks the form of what was given; everything wrong is added to `problems`.
-pub fn read(given: Given<'_>, attributes: &Attributes, problems: &mut Vec<Problem>) -> CredentialsChange {
+pub fn read(
+    given: CredentialFields<'_>,
+    attributes: &Attributes,
+    problems: &mut Vec<Problem>,
+) -> CredentialsChange {
     problems.extend(switched_off(&given, attributes));
     let mut change = CredentialsChange::default();
     match (given.password, given.password_digest, given.password_hasher) {
@@ -119,7 +123,7 @@ pub fn read(given: Given<'_>, attributes: &Attributes, problems: &mut Vec<Proble
 }
 
 /// What was given though the instance does not use it. Clearing it is always allowed.
-fn switched_off(given: &Given<'_>, attributes: &Attributes) -> Vec<Problem> {
+fn switched_off(given: &CredentialFields<'_>, attributes: &Attributes) -> Vec<Problem> {
     let fields: [(bool, &Attribute, &str); 4] = [
         (given.password.is_some(), &attributes.password, "password"),
         (given.password_digest.is_some(), &attributes.password, "password_digest"),

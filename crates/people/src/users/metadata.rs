@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use super::input::Metadata;
 use super::model::User;
 
-/// How new metadata meets old.
+/// What becomes of the metadata that was there before.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Objects are merged at every depth; null removes a key.

@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::WaitlistEntryId;
 use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
@@ -12,7 +11,7 @@ use latchkey_messaging::messages::sending;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Inputs, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreateBulkWaitlistEntry, CreateWaitlistEntry, InviteWaitlistEntry, ListWaitlistEntries};
 use super::invite::ShownEntry;
@@ -24,8 +23,6 @@ use crate::invitations::change::frontend_url;
 use crate::invitations::model::folded;
 use crate::invitations::view::ApplicationInvitationContext;
 use crate::users::model::ContactKind;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Waitlist Entries");
@@ -52,14 +49,14 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[409]);
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListWaitlistEntries>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListWaitlistEntries>) -> Reply {
     let (page, total_count) = list::fetch(&cx.backend_reads(&key.instance), &key.instance, &query).await?;
     let url = frontend_url(&cx, &key).await?;
     let data: Vec<_> = page.iter().map(|shown| shown_entry(&cx, shown, &url)).collect();
     cx.reply(&ListView { data, total_count })
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateWaitlistEntry>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateWaitlistEntry>) -> Reply {
     let made = create_all(&cx, &key, vec![input]).await?;
     let made = made.first().ok_or_else(|| Error::internal("no entry of the waitlist was made"))?;
     let url = frontend_url(&cx, &key).await?;
@@ -70,14 +67,14 @@ async fn create_bulk(
     cx: Cx,
     key: SecretKey,
     Inputs(inputs): Inputs<CreateBulkWaitlistEntry, WAITLIST_IN_BULK>,
-) -> Answer {
+) -> Reply {
     let made = create_all(&cx, &key, inputs.into_iter().map(Into::into).collect()).await?;
     let url = frontend_url(&cx, &key).await?;
     let shown: Vec<_> = made.iter().map(|made| shown_entry(&cx, made, &url)).collect();
     cx.reply(&shown)
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(id): Path<WaitlistEntryId>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<WaitlistEntryId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("waitlist_entry", &id));
     cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, &id).await })).await?;
     cx.reply(&gone)
@@ -88,13 +85,13 @@ async fn invite(
     key: SecretKey,
     Path(id): Path<WaitlistEntryId>,
     Input(input): Input<InviteWaitlistEntry>,
-) -> Answer {
+) -> Reply {
     let invited = inviting::invite(&cx, &key, id, input.ignore_existing == Some(true)).await?;
     let url = frontend_url(&cx, &key).await?;
     cx.reply(&shown_entry(&cx, &invited, &url))
 }
 
-async fn reject(cx: Cx, key: SecretKey, Path(id): Path<WaitlistEntryId>) -> Answer {
+async fn reject(cx: Cx, key: SecretKey, Path(id): Path<WaitlistEntryId>) -> Reply {
     let act = cx.act(&key);
     let written = cx.write(move |tx| Box::pin(async move { change::reject(tx, &act, &id).await }));
     cx.reply(&shown_entry(&cx, &(written.await?, None), ""))

@@ -1,6 +1,6 @@
 //! What the operations on the waitlist take.
 
-use latchkey_base::page::Paging;
+use latchkey_base::page::{Paging, newest_first};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -75,8 +75,4 @@ pub struct ListWaitlistEntries {
     /// Which page of them.
     #[serde(flatten)]
     pub paging: Paging,
-}
-
-fn newest_first() -> String {
-    "-created_at".to_owned()
 }

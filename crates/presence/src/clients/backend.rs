@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::ClientId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
@@ -14,7 +13,7 @@ use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -24,8 +23,6 @@ use super::{store, token};
 use crate::handshakes;
 use crate::sessions::model::Session;
 use crate::sessions::store as sessions;
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Clients");
@@ -61,7 +58,7 @@ struct HandshakeQuery {
     nonce: String,
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
     let mut tx = cx.backend_reads(&key.instance).long().await?;
     let clients = store::list(&mut tx, &key.instance, page.paging).await?;
     let sessions = sessions_of(&cx, &mut tx, &key, &clients).await?;
@@ -75,7 +72,7 @@ async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
     })
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(id): Path<ClientId>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<ClientId>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let found = store::find(&mut tx, &key.instance, &id).await?;
     let client = found.ok_or_else(|| Error::not_found("client", &id))?;
@@ -83,7 +80,7 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<ClientId>) -> Answer {
 }
 
 /// Of a token from before the last sign-in the secret no longer fits, whatever its signature says.
-async fn verify(cx: Cx, key: SecretKey, Input(input): Input<VerifyClient>) -> Answer {
+async fn verify(cx: Cx, key: SecretKey, Input(input): Input<VerifyClient>) -> Reply {
     let invalid = || Error::param(Code::CookieInvalid, "token");
     let mut tx = cx.app.db.read().await?;
     if !cx.app.is_signed(Reading::In(&mut tx), &key.instance, input.token.expose()).await? {
@@ -98,7 +95,7 @@ async fn verify(cx: Cx, key: SecretKey, Input(input): Input<VerifyClient>) -> An
     }
 }
 
-async fn handshake_payload(cx: Cx, key: SecretKey, Query(query): Query<HandshakeQuery>) -> Answer {
+async fn handshake_payload(cx: Cx, key: SecretKey, Query(query): Query<HandshakeQuery>) -> Reply {
     if query.nonce.is_empty() {
         return Err(Error::param(Code::MissingQueryParameter, "nonce").into());
     }
@@ -115,7 +112,7 @@ async fn handshake_payload(cx: Cx, key: SecretKey, Query(query): Query<Handshake
     cx.reply(&HandshakePayloadView { directives: taken.ok_or_else(gone)? })
 }
 
-async fn shown(cx: &Cx, tx: &mut Tx, key: &SecretKey, client: Client) -> Answer {
+async fn shown(cx: &Cx, tx: &mut Tx, key: &SecretKey, client: Client) -> Reply {
     let sessions = sessions_of(cx, tx, key, std::slice::from_ref(&client)).await?;
     cx.reply(&view::client(&client, &sessions, cx.now))
 }

@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 static DOMAIN_CHANGES: Table =
     Table::new("domain_changes", &["instance_id", "frontend_api"]).saved(&["document", "due_at"]);
 
-/// Where sessions are in their order: when one began, and its id.
-pub type Place = (Time, SessionId);
+/// A position in the list of sessions, which is ordered by their beginning and their id.
+pub type SessionPosition = (Time, SessionId);
 
 /// A host that an instance has left, and how far its sessions have been ended.
 #[derive(Clone, Serialize, Deserialize)]
@@ -20,11 +20,11 @@ pub struct DomainChange {
     /// The host that was left.
     #[serde(skip)]
     pub frontend_api: String,
-    /// When: sessions that began later are of the new domain.
+    /// When it was left: sessions that began later are of the new domain.
     pub until: Time,
     /// The last session that has been looked at.
-    pub after: Option<Place>,
-    /// What events say about pictures.
+    pub after: Option<SessionPosition>,
+    /// Where pictures are served, for the addresses of them in the events.
     pub api_url: String,
 }
 

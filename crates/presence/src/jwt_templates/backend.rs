@@ -1,7 +1,6 @@
 //! Routes and handlers of the backend API.
 
 use axum::http::HeaderValue;
-use axum::response::Response;
 use latchkey_base::kinds::JwtTemplateId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::unique_violation;
@@ -13,15 +12,13 @@ use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, de
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{CreateJwtTemplate, UpdateJwtTemplate};
 use super::model::JwtTemplate;
 use super::sizes::{self, Measure};
 use super::view::{self, JwtTemplateView};
 use super::{keys, rules, store};
-
-type Answer = Result<Response, Failure>;
 
 /// How many bytes the signatures of the instance's key have.
 const INSTANCE_SIGNATURE_BYTES: usize = 256;
@@ -47,7 +44,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<DeletedView>();
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let templates = store::list(&mut tx, &key.instance, page.paging).await?;
     let data: Vec<_> = templates.iter().map(view::jwt_template).collect();
@@ -60,7 +57,7 @@ async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
     })
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateJwtTemplate>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateJwtTemplate>) -> Reply {
     let checked = rules::check_new(input)?;
     let template = rules::create(&checked, &key.instance, &cx.app.master, cx.now, &*cx.app.rng)?;
     let token_bytes = measured(&cx, &template).await?;
@@ -71,7 +68,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateJwtTemplate>) 
     shown(&cx, &template, Some(token_bytes))
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(id): Path<JwtTemplateId>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<JwtTemplateId>) -> Reply {
     cx.reply(&view::jwt_template(&find(&cx, &key, &id).await?))
 }
 
@@ -80,7 +77,7 @@ async fn update(
     key: SecretKey,
     Path(id): Path<JwtTemplateId>,
     Input(input): Input<UpdateJwtTemplate>,
-) -> Answer {
+) -> Reply {
     let checked = rules::check_change(input)?;
     let known = find(&cx, &key, &id).await?;
     let trial = rules::update(known.clone(), &checked, &cx.app.master, cx.now)?;
@@ -104,7 +101,7 @@ async fn update(
     shown(&cx, &template, token_bytes)
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(id): Path<JwtTemplateId>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<JwtTemplateId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("jwt_template", &id));
     cx.write(move |tx| {
         Box::pin(async move {
@@ -134,7 +131,7 @@ async fn measured(cx: &Cx, template: &JwtTemplate) -> Result<usize> {
     sizes::check(template, &users, Measure { now: cx.now, api_url: &cx.app.api_url, signature_bytes })
 }
 
-fn shown(cx: &Cx, template: &JwtTemplate, token_bytes: Option<usize>) -> Answer {
+fn shown(cx: &Cx, template: &JwtTemplate, token_bytes: Option<usize>) -> Reply {
     let mut response = cx.reply(&view::jwt_template(template))?;
     if let Some(bytes) = token_bytes {
         response.headers_mut().insert(TOKEN_BYTES_HEADER, HeaderValue::from(bytes));

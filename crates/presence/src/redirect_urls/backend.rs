@@ -1,8 +1,7 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::RedirectUrlId;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error};
 use latchkey_db::unique_violation;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
@@ -11,13 +10,11 @@ use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, de
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::CreateRedirectUrl;
 use super::view::{self, RedirectUrlView};
 use super::{rules, store};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Redirect URLs");
@@ -35,7 +32,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<DeletedView>();
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let listed = store::list(&mut tx, &key.instance, page.paging).await?;
     let data: Vec<_> = listed.iter().map(view::redirect_url).collect();
@@ -48,7 +45,7 @@ async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Answer {
     })
 }
 
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateRedirectUrl>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateRedirectUrl>) -> Reply {
     let redirect_url = rules::create(input.url, &key.instance, cx.now, &*cx.app.rng)?;
     let inserted = redirect_url.clone();
     cx.write(move |tx| Box::pin(async move { store::insert(tx, &inserted).await }))
@@ -57,12 +54,12 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateRedirectUrl>) 
     cx.reply(&view::redirect_url(&redirect_url))
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Reply {
     let found = store::find(&mut cx.app.db.read().await?, &key.instance, &id).await?;
     cx.reply(&view::redirect_url(&found.ok_or_else(|| not_found(&id))?))
 }
 
-async fn delete(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Answer {
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Reply {
     let gone = deleted("redirect_url", &id);
     cx.write(move |tx| {
         Box::pin(async move {

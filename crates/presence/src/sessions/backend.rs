@@ -1,6 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
 use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
@@ -19,22 +18,20 @@ use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::closing::Clients;
 use super::input::{CreateSession, CreateSessionToken, ListSessions, VerifySession};
 use super::present::PresentSession;
 use super::rules::{self, Entry};
 use super::store::{self, SessionFilters};
-use super::templated::{self, Order};
+use super::templated::{self, TokenRequest};
 use super::tokens::{self, Minting};
 use super::view::{self, SessionView, TokenView};
 use super::working;
 use crate::clients::model::Client;
 use crate::clients::{store as clients, token};
 use crate::sessions::{activity, custom_claims, ending};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
@@ -65,7 +62,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<SessionView>();
 }
 
-async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListSessions>) -> Answer {
+async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListSessions>) -> Reply {
     let is_pending_active = view::is_pending_active(query.status, cx.version)?;
     let filters = SessionFilters {
         client: query.client_id,
@@ -91,7 +88,7 @@ async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListSessions>) -> Answ
 }
 
 /// Opens a session on a client of its own, whose secret nobody gets: it is there to mint tokens from.
-async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> Answer {
+async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> Reply {
     rules::check_creation(key.environment)?;
     let id: UserId = Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
     let act = cx.act(&key);
@@ -121,14 +118,14 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> A
     cx.reply(&view::session(&session, cx.now))
 }
 
-async fn get(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
+async fn get(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let found = store::find(&mut tx, &key.instance, &id, &key.settings).await?;
     cx.reply(&view::session(&found.ok_or_else(|| unknown(&id))?, cx.now))
 }
 
 /// Revokes a session. One that is over already becomes revoked too, as published.
-async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Answer {
+async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Reply {
     let act = cx.act(&key);
     let session = cx
         .write(move |tx| {
@@ -151,7 +148,7 @@ async fn create_token(
     key: SecretKey,
     Path(id): Path<SessionId>,
     Input(input): Input<CreateSessionToken>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let present = live(&cx, &mut tx, &key, &id).await?;
     let issuer = Issuer::of(&cx, &mut tx, &key).await?;
@@ -166,19 +163,19 @@ async fn create_template_token(
     key: SecretKey,
     Path((id, name)): Path<(SessionId, String)>,
     Input(input): Input<CreateSessionToken>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let present = live(&cx, &mut tx, &key, &id).await?;
     let issuer = Issuer::of(&cx, &mut tx, &key).await?;
     drop(tx);
-    let order = Order {
+    let request = TokenRequest {
         now: cx.now,
         issuer: &issuer.url,
         origin: None,
         api_url: &cx.app.api_url,
         lifetime_seconds: input.expires_in_seconds,
     };
-    let jwt = templated::mint(&cx.app, &present, &name, &order).await?;
+    let jwt = templated::mint(&cx.app, &present, &name, &request).await?;
     cx.reply(&view::token(&jwt))
 }
 
@@ -188,7 +185,7 @@ async fn verify(
     key: SecretKey,
     Path(id): Path<SessionId>,
     Input(input): Input<VerifySession>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let PresentSession { session, .. } = live(&cx, &mut tx, &key, &id).await?;
     let keys = public_keys(&mut tx, &key.instance, cx.now).await?;

@@ -24,7 +24,7 @@ use super::model::{Session, SessionStatus};
 use super::present::{ClientWithSessions, InstanceWithClient, PresentSession};
 use crate::clients::model::Client;
 use crate::clients::store as clients;
-use crate::domain_changes::store::{DomainChange, Place};
+use crate::domain_changes::store::{DomainChange, SessionPosition};
 
 static SESSIONS: Table = Table::new("sessions", &["instance_id", "id"])
     .saved(&[
@@ -249,7 +249,7 @@ pub async fn begun_until(
     change: &DomainChange,
     now: Time,
     limit: i64,
-) -> Result<Vec<(Place, Option<ClientId>)>> {
+) -> Result<Vec<(SessionPosition, Option<ClientId>)>> {
     let select = "SELECT created_at, id, CASE WHEN TRUE";
     let from = " THEN client_id END FROM sessions WHERE instance_id = $1 AND created_at <= $2 \
                 AND (created_at, id) > ($4, $5) ORDER BY created_at, id LIMIT $6";

@@ -21,7 +21,7 @@ use crate::jwt_templates::{keys, rules, store};
 const ORGANIZATIONS: &str = "user.organizations";
 
 /// Whom a token is for, and who asks.
-pub struct Order<'a> {
+pub struct TokenRequest<'a> {
     pub now: Time,
     /// Who vouches for it.
     pub issuer: &'a str,
@@ -34,10 +34,15 @@ pub struct Order<'a> {
 }
 
 /// Mints a token from the template of that name.
-pub async fn mint(app: &App, present: &PresentSession, name: &str, order: &Order<'_>) -> Result<String> {
+pub async fn mint(
+    app: &App,
+    present: &PresentSession,
+    name: &str,
+    request: &TokenRequest<'_>,
+) -> Result<String> {
     let PresentSession { session, user, .. } = present;
     // Their claims do not tell that something is left to do, so everybody would take them for complete.
-    if session.status_at(order.now) == SessionStatus::Pending {
+    if session.status_at(request.now) == SessionStatus::Pending {
         return Err(
             Error::new(Code::SignedOut).saying("The session has tasks left; it gives no such tokens.")
         );
@@ -47,16 +52,16 @@ pub async fn mint(app: &App, present: &PresentSession, name: &str, order: &Order
     let mut template = found.ok_or_else(|| {
         Error::new(Code::ResourceNotFound).saying("The instance has no JWT template of that name.")
     })?;
-    let signer = app.signer(&mut tx, &session.instance, order.now).await?;
+    let signer = app.signer(&mut tx, &session.instance, request.now).await?;
     let roles = match needs_roles(&template.claims) {
         true => roles(&mut tx, present).await?,
         false => Map::new(),
     };
     drop(tx);
-    template.lifetime_seconds = order.lifetime_seconds.unwrap_or(template.lifetime_seconds);
-    let scope = scope_of(present, roles, order.api_url)?;
+    template.lifetime_seconds = request.lifetime_seconds.unwrap_or(template.lifetime_seconds);
+    let scope = scope_of(present, roles, request.api_url)?;
     let id = token_id(&*app.rng);
-    let claims = rules::claims(&template, &scope, order.now, order.issuer, &user.id, order.origin, id)?;
+    let claims = rules::claims(&template, &scope, request.now, request.issuer, &user.id, request.origin, id)?;
     match keys::open(&template, &app.master)? {
         Some(key) => rules::sign(&template, rules::TemplateSigner::Template(&key), &claims),
         None => rules::sign(&template, rules::TemplateSigner::Instance(&signer.key, &signer.kid), &claims),

@@ -16,7 +16,7 @@ use super::{ending, rules};
 
 /// What was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum OrganizationChoice {
     /// Nothing: it stays as it is.
     Same,
     /// To work for nobody but oneself.
@@ -25,15 +25,15 @@ pub enum Asked {
     Organization(String),
 }
 
-impl Asked {
+impl OrganizationChoice {
     /// Reads a parameter: absent, empty, or an id or slug. Where everybody works for an organization, nobody can choose
     /// to work for themselves, and it stays as it is.
-    pub fn read(parameter: Option<&str>, settings: &Settings) -> Asked {
+    pub fn read(parameter: Option<&str>, settings: &Settings) -> OrganizationChoice {
         match parameter {
-            None => Asked::Same,
-            Some("") if settings.organizations.is_choice_forced() => Asked::Same,
-            Some("") => Asked::Oneself,
-            Some(text) => Asked::Organization(text.to_owned()),
+            None => OrganizationChoice::Same,
+            Some("") if settings.organizations.is_choice_forced() => OrganizationChoice::Same,
+            Some("") => OrganizationChoice::Oneself,
+            Some(text) => OrganizationChoice::Organization(text.to_owned()),
         }
     }
 }
@@ -79,12 +79,12 @@ pub async fn choose(
     tx: &mut Tx,
     act: &Act,
     session: &Session,
-    asked: &Asked,
+    asked: &OrganizationChoice,
 ) -> Result<Option<Option<ChosenOrganization>>> {
     let chosen = match asked {
-        Asked::Same => return Ok(None),
-        Asked::Oneself => None,
-        Asked::Organization(asked) => Some(found(tx, act, &session.user, asked).await?),
+        OrganizationChoice::Same => return Ok(None),
+        OrganizationChoice::Oneself => None,
+        OrganizationChoice::Organization(asked) => Some(found(tx, act, &session.user, asked).await?),
     };
     if chosen != session.active_organization && session.actor.is_none() {
         let id = chosen.as_ref().map(|chosen| &chosen.id);

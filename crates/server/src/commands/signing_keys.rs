@@ -116,11 +116,14 @@ fn as_object(key: &SigningKeyState, state: &str) -> Value {
 /// What a key does now. Keys are in order, the newest first.
 fn state(key: &SigningKeyState, keys: &[SigningKeyState], now: Time) -> &'static str {
     let signing = keys.iter().find(|key| key.active_from <= now);
-    match () {
-        () if key.not_after.is_some_and(|end| end <= now) => "ended",
-        () if signing.is_some_and(|signing| signing.kid == key.kid) => "signing",
-        () if key.active_from > now => "announced",
-        () => "fading out",
+    if key.not_after.is_some_and(|end| end <= now) {
+        "ended"
+    } else if signing.is_some_and(|signing| signing.kid == key.kid) {
+        "signing"
+    } else if key.active_from > now {
+        "announced"
+    } else {
+        "fading out"
     }
 }
 

@@ -29,7 +29,7 @@ const FRAME_EVERY: Duration = Duration::from_millis(10);
 
 /// Where in the frames a connection is.
 pub(super) struct Frames {
-    place: Place,
+    part: FramePart,
     /// Frames, or series of frames that make up one head, that are complete.
     complete: usize,
     /// Whether further frames belong to a head that has begun.
@@ -38,18 +38,18 @@ pub(super) struct Frames {
     freed: Instant,
 }
 
-enum Place {
+enum FramePart {
     Preface { left: usize },
     Head { bytes: [u8; FRAME_HEAD], filled: usize },
     Payload { kind: u8, flags: u8, left: usize },
 }
 
-const NEXT: Place = Place::Head { bytes: [0; FRAME_HEAD], filled: 0 };
+const NEXT: FramePart = FramePart::Head { bytes: [0; FRAME_HEAD], filled: 0 };
 
 impl Frames {
     pub(super) fn new() -> Frames {
         Frames {
-            place: Place::Preface { left: PREFACE_BYTES },
+            part: FramePart::Preface { left: PREFACE_BYTES },
             complete: 0,
             is_within_head: false,
             free: FREE_FRAMES,
@@ -63,7 +63,7 @@ impl Frames {
         if !matches!(kind, DATA | HEADERS | WINDOW_UPDATE) {
             self.count()?;
         }
-        self.place = Place::Payload { kind, flags, left };
+        self.part = FramePart::Payload { kind, flags, left };
         if left == 0 {
             self.end(kind, flags);
         }
@@ -77,7 +77,7 @@ impl Frames {
         if !self.is_within_head {
             self.complete += 1;
         }
-        self.place = NEXT;
+        self.part = NEXT;
     }
 
     fn count(&mut self) -> io::Result<()> {
@@ -95,13 +95,13 @@ impl Frames {
 impl Heads for Frames {
     fn arrived(&mut self, mut bytes: &[u8]) -> io::Result<()> {
         while !bytes.is_empty() {
-            let step = match &mut self.place {
-                Place::Preface { left } | Place::Payload { left, .. } => {
+            let step = match &mut self.part {
+                FramePart::Preface { left } | FramePart::Payload { left, .. } => {
                     let step = bytes.len().min(*left);
                     *left -= step;
                     step
                 }
-                Place::Head { bytes: head, filled } => {
+                FramePart::Head { bytes: head, filled } => {
                     let step = bytes.len().min(FRAME_HEAD - *filled);
                     head[*filled..*filled + step].copy_from_slice(&bytes[..step]);
                     *filled += step;
@@ -109,10 +109,10 @@ impl Heads for Frames {
                 }
             };
             bytes = &bytes[step..];
-            match self.place {
-                Place::Preface { left: 0 } => self.place = NEXT,
-                Place::Payload { kind, flags, left: 0 } => self.end(kind, flags),
-                Place::Head { bytes, filled: FRAME_HEAD } => self.begin(bytes)?,
+            match self.part {
+                FramePart::Preface { left: 0 } => self.part = NEXT,
+                FramePart::Payload { kind, flags, left: 0 } => self.end(kind, flags),
+                FramePart::Head { bytes, filled: FRAME_HEAD } => self.begin(bytes)?,
                 _ => {}
             }
         }
@@ -121,10 +121,10 @@ impl Heads for Frames {
 
     /// Anything that is not complete but a body, whose time is limited with its request.
     fn begun(&mut self) -> Option<usize> {
-        let is_begun = match self.place {
-            Place::Preface { left } => left < PREFACE_BYTES,
-            Place::Head { filled, .. } => filled > 0 || self.is_within_head,
-            Place::Payload { kind, .. } => kind != DATA,
+        let is_begun = match self.part {
+            FramePart::Preface { left } => left < PREFACE_BYTES,
+            FramePart::Head { filled, .. } => filled > 0 || self.is_within_head,
+            FramePart::Payload { kind, .. } => kind != DATA,
         };
         is_begun.then_some(self.complete)
     }

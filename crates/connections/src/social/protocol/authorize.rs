@@ -8,7 +8,7 @@ use latchkey_jose::digest::{hex, sha256};
 use latchkey_kernel::cx::Cx;
 use url::Url;
 
-use super::{Connection, Endpoints, Pending, discovery};
+use super::{Connection, Endpoints, PendingVisit, discovery};
 use crate::social::mock;
 use crate::social::providers::ClientAuth;
 
@@ -37,7 +37,7 @@ pub async fn authorize(
     cx: &Cx,
     connection: &Connection,
     request: AuthorizeRequest<'_>,
-) -> Result<(String, Pending)> {
+) -> Result<(String, PendingVisit)> {
     check(&request)?;
     let endpoints = discovery::endpoints(cx, connection).await?;
     let pending = pending(&*cx.app.rng, connection, endpoints, &request);
@@ -52,7 +52,7 @@ fn pending(
     connection: &Connection,
     endpoints: Endpoints,
     request: &AuthorizeRequest<'_>,
-) -> Pending {
+) -> PendingVisit {
     let random = || URL_SAFE_NO_PAD.encode(rng::bytes::<32>(rng));
     let mut scopes = connection.scopes();
     for scope in request.additional_scopes {
@@ -60,7 +60,7 @@ fn pending(
             scopes.push(scope.clone());
         }
     }
-    Pending {
+    PendingVisit {
         version: connection.version(),
         verifier: connection.has_pkce().then(random),
         nonce: endpoints.jwks.is_some().then(random),
@@ -70,7 +70,7 @@ fn pending(
     }
 }
 
-fn url(connection: &Connection, pending: &Pending, request: &AuthorizeRequest<'_>) -> Result<String> {
+fn url(connection: &Connection, pending: &PendingVisit, request: &AuthorizeRequest<'_>) -> Result<String> {
     let broken = |_| Error::new(Code::MisconfiguredOauthProvider);
     let mut url = Url::parse(&pending.endpoints.authorize).map_err(broken)?;
     let row = connection.row;

@@ -1,4 +1,4 @@
-//! A provider as one instance uses it: its row, and the credentials and wishes of the settings.
+//! A provider as one instance uses it: its row, and what the settings say: credentials, scopes and parameters.
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::secret::Secret;
@@ -13,7 +13,7 @@ use latchkey_outbound::reach::Reach;
 use url::Url;
 
 use super::Endpoints;
-use crate::social::providers::{Profile, ProviderRow, Said, UserSource, profiles, rows};
+use crate::social::providers::{Profile, ProviderAnswers, ProviderRow, UserSource, profiles, rows};
 
 const ONE_TAP: &str = "google_one_tap";
 
@@ -37,7 +37,7 @@ impl Connection {
     }
 
     /// What the provider said about somebody; nothing when it does not say who it is about.
-    pub(super) fn profile(&self, said: &Said<'_>) -> Option<Profile> {
+    pub(super) fn profile(&self, said: &ProviderAnswers<'_>) -> Option<Profile> {
         let profile = match self.is_custom() {
             true => profiles::custom(&self.settings.attributes, self.settings.email_verified, said),
             false => (self.row.profile)(said),

@@ -29,10 +29,10 @@ const PATIENCE: Duration = Duration::from_secs(8);
 
 /// What discovery documents said, by the instance and its configuration of the provider. The server registers one.
 #[derive(Default)]
-pub struct ProviderDocuments(Mutex<HashMap<(InstanceId, String), Arc<Place>>>);
+pub struct ProviderDocuments(Mutex<HashMap<(InstanceId, String), Arc<SharedDocument>>>);
 
-/// Where one document is kept. Whoever reads it holds the place, and the others wait for what they find.
-type Place = tokio::sync::Mutex<Option<KeptDocument>>;
+/// One document, once it was read. Whoever reads it has it locked, and the others wait for what they find.
+type SharedDocument = tokio::sync::Mutex<Option<KeptDocument>>;
 
 struct KeptDocument {
     since: Time,
@@ -47,7 +47,7 @@ impl KeptDocument {
 }
 
 impl ProviderDocuments {
-    fn place(&self, connection: &Connection) -> Arc<Place> {
+    fn document(&self, connection: &Connection) -> Arc<SharedDocument> {
         let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (connection.instance.clone(), connection.version());
         if all.len() >= DOCUMENTS && !all.contains_key(&key) {
@@ -63,14 +63,14 @@ pub(in crate::social) async fn endpoints(cx: &Cx, connection: &Connection) -> Re
         return Ok(connection.fixed_endpoints());
     };
     let documents = cx.app.product.registry.all::<ProviderDocuments>().first();
-    let place = documents.map(|documents| documents.place(connection)).unwrap_or_default();
+    let document = documents.map(|documents| documents.document(connection)).unwrap_or_default();
     let work = async {
-        let mut place = place.lock().await;
-        if let Some(kept) = place.as_ref().filter(|kept| kept.is_good(cx.app.clock.now())) {
+        let mut document = document.lock().await;
+        if let Some(kept) = document.as_ref().filter(|kept| kept.is_good(cx.app.clock.now())) {
             return Ok(kept.outcome.clone()?);
         }
         let outcome = read(cx, connection, url).await.map_err(|error| error.problems()[0].clone());
-        *place = Some(KeptDocument { since: cx.app.clock.now(), outcome: outcome.clone() });
+        *document = Some(KeptDocument { since: cx.app.clock.now(), outcome: outcome.clone() });
         Ok(outcome?)
     };
     in_time(work, || unreachable(connection, "it took too long")).await

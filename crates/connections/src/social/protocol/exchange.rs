@@ -9,11 +9,11 @@ use url::form_urlencoded;
 use super::http::{CallFailure, Caller, Payload};
 use super::id_tokens::{self, Expected};
 use super::{
-    Connection, Endpoints, Granted, Pending, Profile, ProviderTokens, caller, discovery, in_time, is_issuer,
-    tokens,
+    Connection, Endpoints, Granted, PendingVisit, Profile, ProviderTokens, caller, discovery, in_time,
+    is_issuer, tokens,
 };
 use crate::social::mock;
-use crate::social::providers::{Said, UserSource};
+use crate::social::providers::{ProviderAnswers, UserSource};
 
 /// Words by which providers say that somebody did not want to.
 const DENIALS: [&str; 5] =
@@ -39,7 +39,7 @@ pub struct CallbackParams {
 pub async fn exchange(
     cx: &Cx,
     connection: &Connection,
-    pending: &Pending,
+    pending: &PendingVisit,
     params: &CallbackParams,
     redirect_uri: &str,
 ) -> Result<Granted> {
@@ -84,7 +84,7 @@ pub async fn refresh(cx: &Cx, connection: &Connection, old: &ProviderTokens) -> 
 
 /// Refuses an answer of another provider than the one that was asked: a code of an honest one must not be given to
 /// another (RFC 9207, mix-up).
-fn check_origin(pending: &Pending, params: &CallbackParams) -> Result<()> {
+fn check_origin(pending: &PendingVisit, params: &CallbackParams) -> Result<()> {
     let Some(said) = &params.iss else { return Ok(()) };
     let is_right = match &pending.endpoints.issuer {
         Some(issuer) => is_issuer(issuer, said, None),
@@ -122,7 +122,7 @@ struct Visit<'a> {
 impl Visit<'_> {
     async fn granted(
         &self,
-        pending: &Pending,
+        pending: &PendingVisit,
         params: &CallbackParams,
         code: &str,
         redirect_uri: &str,
@@ -140,14 +140,15 @@ impl Visit<'_> {
         let form = params.user.as_deref().filter(|text| text.len() <= FORM_BYTES);
         let form = form.and_then(|text| serde_json::from_str(text).ok()).unwrap_or(Value::Null);
         let (user, emails) = self.user(&tokens).await?;
-        let said = Said { token: &answer, claims: &claims, user: &user, emails: &emails, form: &form };
+        let said =
+            ProviderAnswers { token: &answer, claims: &claims, user: &user, emails: &emails, form: &form };
         let mut profile = self.profile(&said)?;
         profile.approved_scopes = tokens::scopes(&answer, params.scope.as_deref(), &pending.scopes);
         Ok(Granted { profile, tokens })
     }
 
     /// The claims of the ID token, checked; null where there is none and none is needed.
-    async fn claims(&self, pending: &Pending, tokens: &ProviderTokens) -> Result<Value> {
+    async fn claims(&self, pending: &PendingVisit, tokens: &ProviderTokens) -> Result<Value> {
         let (Some(jwks), Some(issuer)) = (&self.endpoints.jwks, &self.endpoints.issuer) else {
             return Ok(Value::Null);
         };
@@ -216,7 +217,7 @@ impl Visit<'_> {
         Error::new(Code::OauthFetchUserError)
     }
 
-    fn profile(&self, said: &Said<'_>) -> Result<Profile> {
+    fn profile(&self, said: &ProviderAnswers<'_>) -> Result<Profile> {
         self.check_same_user(said)?;
         check_hosted_domain(self.connection, said.claims)?;
         let found = self.connection.profile(said);
@@ -224,7 +225,7 @@ impl Visit<'_> {
     }
 
     /// OpenID Connect Core, section 5.3.2: what is said about another user than the ID token is about must not be used.
-    fn check_same_user(&self, said: &Said<'_>) -> Result<()> {
+    fn check_same_user(&self, said: &ProviderAnswers<'_>) -> Result<()> {
         match (said.claims["sub"].as_str(), said.user["sub"].as_str()) {
             (Some(one), Some(other)) if one != other => {
                 Err(self.unknown(&CallFailure::Unusable("it speaks of two users".to_owned())))

@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::connection::provider_of_tokens;
 use super::exchange::check_hosted_domain;
 use super::{Caller, Connection, Profile, caller, endpoints, find, in_time, is_issuer, jwks};
-use crate::social::providers::Said;
+use crate::social::providers::ProviderAnswers;
 
 /// Clocks differ.
 const LEEWAY_SECONDS: i64 = 60;
@@ -97,7 +97,8 @@ pub async fn id_token(
     let claims = in_time(work, late).await?;
     check_hosted_domain(&connection, &claims)?;
     let nothing = &Value::Null;
-    let said = Said { token: nothing, claims: &claims, user: nothing, emails: nothing, form: nothing };
+    let said =
+        ProviderAnswers { token: nothing, claims: &claims, user: nothing, emails: nothing, form: nothing };
     let mut profile = connection.profile(&said).ok_or_else(invalid)?;
     profile.approved_scopes = String::new();
     Ok((connection, profile))

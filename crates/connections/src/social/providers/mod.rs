@@ -56,7 +56,7 @@ pub struct ProviderRow {
     /// Whether its tokens can be renewed.
     pub has_refresh: bool,
     /// Reads what it said about somebody.
-    pub profile: fn(&Said<'_>) -> Option<Profile>,
+    pub profile: fn(&ProviderAnswers<'_>) -> Option<Profile>,
 }
 
 /// Where a provider says who somebody is.
@@ -109,7 +109,7 @@ pub enum ClientAuth {
 }
 
 /// What a provider said, all together. What it was not asked for is null.
-pub struct Said<'a> {
+pub struct ProviderAnswers<'a> {
     /// The answer with the tokens.
     pub token: &'a Value,
     /// The claims of the ID token, once they were checked.

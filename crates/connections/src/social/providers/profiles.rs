@@ -7,7 +7,7 @@ use latchkey_base::text;
 use latchkey_kernel::settings::social::ProviderAttributes;
 use serde_json::Value;
 
-use super::{Profile, Said};
+use super::{Profile, ProviderAnswers};
 
 const ID_CHARS: usize = 255;
 const NAME_CHARS: usize = 255;
@@ -101,17 +101,17 @@ fn standard(claims: &Value) -> Option<Profile> {
 }
 
 /// What the ID token says, or the userinfo endpoint where there is one.
-pub fn openid(said: &Said<'_>) -> Option<Profile> {
+pub fn openid(said: &ProviderAnswers<'_>) -> Option<Profile> {
     if said.user.is_object() { standard(said.user) } else { standard(said.claims) }
 }
 
 /// What the userinfo endpoint says.
-pub fn openid_user(said: &Said<'_>) -> Option<Profile> {
+pub fn openid_user(said: &ProviderAnswers<'_>) -> Option<Profile> {
     standard(said.user)
 }
 
 /// The same, of a provider that does not prove addresses whatever it says.
-pub fn unproven_openid_user(said: &Said<'_>) -> Option<Profile> {
+pub fn unproven_openid_user(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let profile = standard(said.user)?;
     Some(Profile { email_address_verified: Some(false), ..profile })
 }
@@ -121,7 +121,7 @@ pub fn unproven_openid_user(said: &Said<'_>) -> Option<Profile> {
 pub(in crate::social) fn custom(
     attributes: &ProviderAttributes,
     is_verified_unsaid: bool,
-    said: &Said<'_>,
+    said: &ProviderAnswers<'_>,
 ) -> Option<Profile> {
     let find = |path: &str| match at(said.user, path) {
         Value::Null => at(said.claims, path),
@@ -148,7 +148,7 @@ pub(in crate::social) fn custom(
 
 /// The name is in a field that the browser brings when somebody comes for the first time. Anybody can write it, so
 /// nothing but the name is taken from it.
-pub fn apple(said: &Said<'_>) -> Option<Profile> {
+pub fn apple(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let name = &said.form["name"];
     Some(Profile {
         provider_user_id: text(&said.claims["sub"])?,
@@ -160,7 +160,7 @@ pub fn apple(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn atlassian(said: &Said<'_>) -> Option<Profile> {
+pub fn atlassian(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["name"]);
     Some(Profile {
         provider_user_id: text(&said.user["account_id"])?,
@@ -173,7 +173,7 @@ pub fn atlassian(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn bitbucket(said: &Said<'_>) -> Option<Profile> {
+pub fn bitbucket(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["display_name"]);
     let profile = Profile {
         provider_user_id: text(&said.user["uuid"])?,
@@ -186,7 +186,7 @@ pub fn bitbucket(said: &Said<'_>) -> Option<Profile> {
     Some(with_email(profile, &said.emails["values"], "is_primary", "is_confirmed"))
 }
 
-pub fn box_com(said: &Said<'_>) -> Option<Profile> {
+pub fn box_com(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["name"]);
     Some(Profile {
         provider_user_id: text(&said.user["id"])?,
@@ -199,7 +199,7 @@ pub fn box_com(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn coinbase(said: &Said<'_>) -> Option<Profile> {
+pub fn coinbase(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let user = &said.user["data"];
     let (first_name, last_name) = names(&user["name"]);
     Some(Profile {
@@ -214,7 +214,7 @@ pub fn coinbase(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn discord(said: &Said<'_>) -> Option<Profile> {
+pub fn discord(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let id = text(&said.user["id"])?;
     let (first_name, last_name) = names(&said.user["global_name"]);
     let picture = text(&said.user["avatar"]).map(|hash| {
@@ -233,7 +233,7 @@ pub fn discord(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn dropbox(said: &Said<'_>) -> Option<Profile> {
+pub fn dropbox(said: &ProviderAnswers<'_>) -> Option<Profile> {
     Some(Profile {
         provider_user_id: text(&said.user["account_id"])?,
         email_address: text(&said.user["email"]),
@@ -245,7 +245,7 @@ pub fn dropbox(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn facebook(said: &Said<'_>) -> Option<Profile> {
+pub fn facebook(said: &ProviderAnswers<'_>) -> Option<Profile> {
     Some(Profile {
         provider_user_id: text(&said.user["id"])?,
         email_address: text(&said.user["email"]),
@@ -258,7 +258,7 @@ pub fn facebook(said: &Said<'_>) -> Option<Profile> {
 }
 
 /// The address that everybody sees on the profile proves nothing: those of the list do, if they are verified.
-pub fn github(said: &Said<'_>) -> Option<Profile> {
+pub fn github(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["name"]);
     let profile = Profile {
         provider_user_id: text(&said.user["id"])?,
@@ -271,7 +271,7 @@ pub fn github(said: &Said<'_>) -> Option<Profile> {
     Some(with_email(profile, said.emails, "primary", "verified"))
 }
 
-pub fn gitlab(said: &Said<'_>) -> Option<Profile> {
+pub fn gitlab(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["name"]);
     Some(Profile {
         provider_user_id: text(&said.user["id"])?,
@@ -285,7 +285,7 @@ pub fn gitlab(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn hubspot(said: &Said<'_>) -> Option<Profile> {
+pub fn hubspot(said: &ProviderAnswers<'_>) -> Option<Profile> {
     Some(Profile {
         provider_user_id: text(&said.user["user_id"])?,
         email_address: text(&said.user["user"]),
@@ -295,7 +295,7 @@ pub fn hubspot(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn line(said: &Said<'_>) -> Option<Profile> {
+pub fn line(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.claims["name"]);
     Some(Profile {
         provider_user_id: text(&said.claims["sub"])?,
@@ -308,7 +308,7 @@ pub fn line(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn linear(said: &Said<'_>) -> Option<Profile> {
+pub fn linear(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let viewer = &said.user["data"]["viewer"];
     let (first_name, last_name) = names(&viewer["name"]);
     Some(Profile {
@@ -323,7 +323,7 @@ pub fn linear(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn linkedin(said: &Said<'_>) -> Option<Profile> {
+pub fn linkedin(said: &ProviderAnswers<'_>) -> Option<Profile> {
     Some(Profile {
         provider_user_id: text(&said.user["id"])?,
         email_address: text(&said.emails["elements"][0]["handle~"]["emailAddress"]),
@@ -336,7 +336,7 @@ pub fn linkedin(said: &Said<'_>) -> Option<Profile> {
 
 /// Whoever runs a tenant can give its users any address. `xms_edov` says whether the tenant proved to own the domain.
 /// `oid` and `tid` together are what somebody is known by for ever; `sub` is another one for each application.
-pub fn microsoft(said: &Said<'_>) -> Option<Profile> {
+pub fn microsoft(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (user, tenant) = (text(&said.claims["oid"])?, text(&said.claims["tid"])?);
     let profile = standard(said.claims)?;
     Some(Profile {
@@ -348,7 +348,7 @@ pub fn microsoft(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn notion(said: &Said<'_>) -> Option<Profile> {
+pub fn notion(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let user = &said.token["owner"]["user"];
     let (first_name, last_name) = names(&user["name"]);
     Some(Profile {
@@ -363,7 +363,7 @@ pub fn notion(said: &Said<'_>) -> Option<Profile> {
     })
 }
 
-pub fn spotify(said: &Said<'_>) -> Option<Profile> {
+pub fn spotify(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let (first_name, last_name) = names(&said.user["display_name"]);
     Some(Profile {
         provider_user_id: text(&said.user["id"])?,
@@ -377,7 +377,7 @@ pub fn spotify(said: &Said<'_>) -> Option<Profile> {
 }
 
 /// There is no address at all.
-pub fn tiktok(said: &Said<'_>) -> Option<Profile> {
+pub fn tiktok(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let user = &said.user["data"]["user"];
     let (first_name, last_name) = names(&user["display_name"]);
     Some(Profile {
@@ -391,7 +391,7 @@ pub fn tiktok(said: &Said<'_>) -> Option<Profile> {
 }
 
 /// The address is a confirmed one, and there only if the application may ask for it.
-pub fn x(said: &Said<'_>) -> Option<Profile> {
+pub fn x(said: &ProviderAnswers<'_>) -> Option<Profile> {
     let user = &said.user["data"];
     let (first_name, last_name) = names(&user["name"]);
     let email_address = text(&user["confirmed_email"]);

@@ -1,7 +1,5 @@
 //! Routes and handlers of the backend API.
 
-use axum::response::Response;
-use latchkey_base::Result;
 use latchkey_base::kinds::{EventId, WebhookEndpointId};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
@@ -9,15 +7,13 @@ use latchkey_kernel::wire::ListView;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
-use latchkey_web::reply::Failure;
+use latchkey_web::reply::Reply;
 
 use super::input::{ListWebhookDeliveries, ReplayWebhookEvents};
 use super::view::{self, DeliveryView, DetailsView, ReplayView};
 use super::{replay, rules, store};
 use crate::webhooks::manager::Manager;
 use crate::{feed, webhooks};
-
-type Answer = Result<Response, Failure>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Webhook Endpoints");
@@ -41,7 +37,7 @@ async fn list(
     Manager(key): Manager,
     Path(endpoint): Path<WebhookEndpointId>,
     Query(query): Query<ListWebhookDeliveries>,
-) -> Answer {
+) -> Reply {
     let filter = rules::filter(&query)?;
     let mut tx = cx.backend_reads(&key.instance).long().await?;
     let known = webhooks::store::find(&mut tx, &key.instance, &endpoint).await?;
@@ -55,7 +51,7 @@ async fn get(
     cx: Cx,
     Manager(key): Manager,
     Path((endpoint, event)): Path<(WebhookEndpointId, EventId)>,
-) -> Answer {
+) -> Reply {
     let mut tx = cx.app.db.read().await?;
     let found = store::find(&mut tx, &key.instance, &endpoint, &event).await?;
     let found = found.ok_or_else(|| replay::not_found(&event))?;
@@ -68,7 +64,7 @@ async fn replay_one(
     cx: Cx,
     Manager(key): Manager,
     Path((endpoint, event)): Path<(WebhookEndpointId, EventId)>,
-) -> Answer {
+) -> Reply {
     let act = cx.act(&key);
     let work = cx.write(move |tx| {
         Box::pin(async move { replay::one(tx, &act.instance, &endpoint, &event, act.now).await })
@@ -83,7 +79,7 @@ async fn replay_since(
     Manager(key): Manager,
     Path(endpoint): Path<WebhookEndpointId>,
     Input(input): Input<ReplayWebhookEvents>,
-) -> Answer {
+) -> Reply {
     let (act, since) = (cx.act(&key), rules::since(input.since)?);
     let work = cx.write(move |tx| {
         Box::pin(async move {
