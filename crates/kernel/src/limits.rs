@@ -504,55 +504,6 @@ impl RateLimits {
 }
 
 impl RateLimits {
-    /// Counts an upload of a person by its pixels, before they are decoded; an error when they are too many.
-    pub async fn check_upload(
-        &self,
-        throttle: &Throttle,
-        (instance, person): (&str, &str),
-        pixels: u64,
-        now: Time,
-    ) -> Result<()> {
-        let RateLimits::On { .. } = self else { return Ok(()) };
-        let megapixels = u32::try_from(pixels.div_ceil(1_000_000)).unwrap_or(u32::MAX);
-        let own = format!("{instance}/{person}");
-        for (key, limit) in [(own.as_str(), MEGAPIXELS_OF_PERSON), (instance, MEGAPIXELS_OF_INSTANCE)] {
-            let counter = Counter::known("uploaded megapixels", key, limit);
-            throttle.weigh(&counter, megapixels, now).await.map_err(|wait| {
-                let too_many = format!(
-                    "At most {} megapixels of pictures in {} seconds; make the picture smaller, or try again in {wait} s.",
-                    limit.requests,
-                    limit.window_ms / 1000
-                );
-                Error::new(Code::TooManyRequests).saying(too_many).retry_after(wait)
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Counts addresses that a person invites to an organization; an error when they are too many.
-    pub async fn check_invitations(
-        &self,
-        throttle: &Throttle,
-        (instance, person, organization): (&str, &str, &str),
-        addresses: usize,
-        now: Time,
-    ) -> Result<()> {
-        let RateLimits::On { .. } = self else { return Ok(()) };
-        let addresses = u32::try_from(addresses).unwrap_or(u32::MAX);
-        for (id, limit) in [(person, INVITED_BY_PERSON), (organization, INVITED_TO_ORGANIZATION)] {
-            let counter = Counter::known("invited addresses", format!("{instance}/{id}"), limit);
-            throttle.weigh(&counter, addresses, now).await.map_err(|wait| {
-                let too_many = format!(
-                    "At most {} addresses can be invited in {} hours; try again in {wait} s.",
-                    limit.requests,
-                    limit.window_ms / ONE_HOUR
-                );
-                Error::new(Code::TooManyRequests).saying(too_many).retry_after(wait)
-            })?;
-        }
-        Ok(())
-    }
-
     /// Counts a picture of an instance that is made smaller; an error when it is one too many.
     pub async fn check_resize(&self, throttle: &Throttle, instance: &str, now: Time) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };

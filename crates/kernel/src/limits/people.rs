@@ -1,14 +1,15 @@
 //! What people write who are signed in: each by themselves, and what is an event with the whole user also together with
 //! others, for a day.
 
-use latchkey_base::{Result, Time};
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_web::api::Operation;
 use latchkey_web::network::Network;
 use latchkey_web::throttle::{Counter, PersonRate, Throttle};
 
 use super::{
     CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, CHANGES_OF_PERSON_DAILY,
-    LIGHT_PERSON, RateLimits, check, count,
+    INVITED_BY_PERSON, INVITED_TO_ORGANIZATION, LIGHT_PERSON, MEGAPIXELS_OF_INSTANCE, MEGAPIXELS_OF_PERSON,
+    ONE_HOUR, RateLimits, check, count,
 };
 
 impl RateLimits {
@@ -59,6 +60,55 @@ impl RateLimits {
         let of_others = (today > LIGHT_PERSON).then(|| changes_of_others(instance, network));
         for shared in of_address.iter().chain(of_others.iter().flatten()) {
             count(throttle, shared, now).await?;
+        }
+        Ok(())
+    }
+
+    /// Counts an upload of a person by its pixels, before they are decoded; an error when they are too many.
+    pub async fn check_upload(
+        &self,
+        throttle: &Throttle,
+        (instance, person): (&str, &str),
+        pixels: u64,
+        now: Time,
+    ) -> Result<()> {
+        let RateLimits::On { .. } = self else { return Ok(()) };
+        let megapixels = u32::try_from(pixels.div_ceil(1_000_000)).unwrap_or(u32::MAX);
+        let own = format!("{instance}/{person}");
+        for (key, limit) in [(own.as_str(), MEGAPIXELS_OF_PERSON), (instance, MEGAPIXELS_OF_INSTANCE)] {
+            let counter = Counter::known("uploaded megapixels", key, limit);
+            throttle.weigh(&counter, megapixels, now).await.map_err(|wait| {
+                let too_many = format!(
+                    "At most {} megapixels of pictures in {} seconds; make the picture smaller, or try again in {wait} s.",
+                    limit.requests,
+                    limit.window_ms / 1000
+                );
+                Error::new(Code::TooManyRequests).saying(too_many).retry_after(wait)
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Counts addresses that a person invites to an organization; an error when they are too many.
+    pub async fn check_invitations(
+        &self,
+        throttle: &Throttle,
+        (instance, person, organization): (&str, &str, &str),
+        addresses: usize,
+        now: Time,
+    ) -> Result<()> {
+        let RateLimits::On { .. } = self else { return Ok(()) };
+        let addresses = u32::try_from(addresses).unwrap_or(u32::MAX);
+        for (id, limit) in [(person, INVITED_BY_PERSON), (organization, INVITED_TO_ORGANIZATION)] {
+            let counter = Counter::known("invited addresses", format!("{instance}/{id}"), limit);
+            throttle.weigh(&counter, addresses, now).await.map_err(|wait| {
+                let too_many = format!(
+                    "At most {} addresses can be invited in {} hours; try again in {wait} s.",
+                    limit.requests,
+                    limit.window_ms / ONE_HOUR
+                );
+                Error::new(Code::TooManyRequests).saying(too_many).retry_after(wait)
+            })?;
         }
         Ok(())
     }
