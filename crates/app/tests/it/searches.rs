@@ -406,5 +406,7 @@ async fn a_tenant_with_too_many_searches_is_told_to_come_back() {
     let answer = t.get("/v1/users?query=ada").await;
     answer.is_error(503, "service_unavailable");
     assert_eq!(answer.header("retry-after"), "1");
+    t.get("/v1/events?limit=101").await.is_error(503, "service_unavailable");
+    t.get("/v1/events?limit=100").await.ok();
     t.get("/v1/users").await.ok();
 }

@@ -6,6 +6,7 @@ use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::{EVENT_WAIT_SECONDS, EVENTS_PAGE};
+use latchkey_kernel::slow::{LanePlace, WorkOwner};
 use latchkey_kernel::waiter::{Waiter, patience};
 use latchkey_web::api::Api;
 use latchkey_web::query::Query;
@@ -44,7 +45,7 @@ fn page() -> i64 {
 }
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
-    let page = awaited(&cx, &key, &query).await?;
+    let (page, _place) = awaited(&cx, &key, &query).await?;
     cx.reply(&view::feed(&page.events, page.last_seq, page.has_more, &cx.app.master))
 }
 
@@ -55,16 +56,30 @@ struct Page {
     has_more: bool,
 }
 
-/// The next events. Waits for the first as long as the caller wants.
-async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
+/// The next events, with the place that a long page takes until it is written. Waits for the first as long as the caller
+/// wants.
+async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<(Page, Option<LanePlace>)> {
     let patience = patience(query.wait.as_deref(), EVENT_WAIT_SECONDS)?;
     let mut waiter =
         Waiter::new(cx.app.bell.listen_to(&key.instance), &cx.app.feed_places, &key.instance, patience);
     loop {
+        let place = place(cx, key, query.limit).await?;
         let page = next(cx, key, query).await?;
-        if !page.events.is_empty() || !waiter.again().await? {
-            return Ok(page);
+        if !page.events.is_empty() {
+            return Ok((page, place));
         }
+        drop(place);
+        if !waiter.again().await? {
+            return Ok((page, None));
+        }
+    }
+}
+
+/// Long pages have megabytes: a few are read and written at once, and tenants take turns.
+async fn place(cx: &Cx, key: &SecretKey, limit: i64) -> Result<Option<LanePlace>> {
+    match limit > EVENTS_PAGE {
+        true => cx.app.long_reads.place(&WorkOwner::backend(&key.instance)).await.map(Some),
+        false => Ok(None),
     }
 }
 
