@@ -4,8 +4,6 @@
 //! The lists are what the published descriptions have and the operation table has not. A test compares all three, so an
 //! operation leaves its list when it is built; `make docs` writes the lists.
 
-use std::borrow::Cow;
-
 use axum::http::{Method, Uri};
 use latchkey_base::{Code, Error};
 
@@ -46,12 +44,7 @@ pub fn read(list: &'static str) -> Vec<Unbuilt> {
 /// The status is 404 and not 501: the published clients for Python, Java and C# repeat every 5xx for up to an hour.
 pub fn answer(list: &[Unbuilt], method: &Method, uri: &Uri) -> Option<Error> {
     let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-    // Clients ask for some of them without the prefix.
-    let given = match uri.path().starts_with("/v1/") {
-        true => Cow::Borrowed(uri.path()),
-        false => Cow::Owned(format!("/v1{}", uri.path())),
-    };
-    let fitting = list.iter().filter(|entry| entry.method == method && fits(entry.path, &given));
+    let fitting = list.iter().filter(|entry| entry.method == method && fits(entry.path, uri.path()));
     // `/bulk` is rather itself than an id.
     let Unbuilt { id, path, .. } = fitting.min_by_key(|entry| entry.path.matches('{').count())?;
     Some(Error::new(Code::LatchkeyNotImplemented).saying(format!(
