@@ -6,9 +6,6 @@ use axum::response::Response;
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::page::{is_wanted, notice};
 
-/// Longer paths are not repeated.
-const SHOWN_OF_PATH: usize = 100;
-
 /// What a listener is for, and the pages it has.
 #[derive(Clone, Copy)]
 pub(crate) struct ListenerPages {
@@ -36,14 +33,8 @@ impl ListenerPages {
     pub(crate) fn answer(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<Response> {
         let is_visit = (method == Method::GET || method == Method::HEAD) && is_wanted(headers);
         if !is_visit || uri.path().starts_with("/v1/") {
-            let path = uri.path();
-            let is_bare = !path.starts_with("/v1/") && path.len() < SHOWN_OF_PATH;
-            let hint = if is_bare {
-                format!(" Paths begin with /v1: did you mean /v1{path}?")
-            } else {
-                String::new()
-            };
-            return Err(Error::new(Code::RouteNotFound).saying([self.no_path, &hint].concat()));
+            let hint = if uri.path().starts_with("/v1/") { "" } else { " Nearly all paths begin with /v1." };
+            return Err(Error::new(Code::RouteNotFound).saying([self.no_path, hint].concat()));
         }
         let (status, title) = match uri.path() {
             "/" => (StatusCode::OK, "Latchkey is running"),

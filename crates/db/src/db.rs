@@ -106,6 +106,11 @@ impl Db {
         }
     }
 
+    /// Whether connections are shared out by callers, who take turns.
+    pub fn shares_out_connections(&self) -> bool {
+        matches!(self.engine, Engine::Postgres(_))
+    }
+
     /// A connection for short, indexed reads. On SQLite they run on the calling thread.
     pub async fn read(&self) -> Result<Tx, DbError> {
         self.reader(None).await.inspect_err(|error| self.health.note_failure(error))

@@ -183,7 +183,7 @@ impl Tx {
     }
 
     /// Waits until no other transaction has this name, and has it until we commit: for what is counted before a row is
-    /// added, where there is no row to lock. Those who take several may wait for each other, which the engine ends.
+    /// added, where there is no row to lock. Whoever takes several takes them in an order that all keep.
     pub async fn be_alone(&mut self, name: &str) -> Result<()> {
         if self.is_sqlite() {
             // It has one writer.

@@ -48,7 +48,7 @@ pub async fn count_writer(
     count_write(app, site, &writer, weight, network).await
 }
 
-/// The weight of a request whose body may not have arrived yet.
+/// The weight of a request by the length of its body.
 pub fn weight_of(request: &Request) -> u32 {
     let body = request.body();
     match body.is_end_stream() {

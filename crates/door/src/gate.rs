@@ -1,9 +1,11 @@
 //! What every request of a browser passes first: which instance it is for, whether its origin may ask,
 //! whether it asks too often; and the headers that let pages of other origins read the answer.
 
+use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::body::HttpBody;
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -140,20 +142,24 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     if let Some(limit) = request.extensions().get::<WriteLimit>() {
         limit.check(network)?;
     }
+    if let Some(share) = request.extensions().get::<BodyShare>() {
+        share.set_network(network);
+        share.set_tenant(site.instance.as_str());
+    }
     if let Some(operation) = operation {
         check_domain(&site, operation, request.uri().query().unwrap_or_default())?;
         let who = (site.instance.as_str(), network);
         let what = (operation, request.uri().path());
         app.rate_limits.check_visitor(&app.throttle, who, what, app.clock.now()).await?;
         if operation.writes_for_anybody() && request.method() != Method::OPTIONS {
+            if request.body().size_hint().exact().is_none() {
+                // How long it is, is known when it is there: proxies pass bodies on without their length.
+                *request = arrived(take(request)).await;
+            }
             let weight = counting::weight_of(request);
             let head = (request.headers(), request.uri());
             counting::count_writer(app, &site, head, weight, network).await?;
         }
-    }
-    if let Some(share) = request.extensions().get::<BodyShare>() {
-        share.set_network(network);
-        share.set_tenant(site.instance.as_str());
     }
     request.extensions_mut().insert(network);
     if site.is_proxied {

@@ -369,6 +369,8 @@ const TEN_MINUTES: i64 = 10 * 60 * 1000;
 /// with their index entries (measured on SQLite). So a request that counts once stores 1.5 KB at most and one that counts
 /// seventeen times, with 8 KB of metadata, 9.4 KB: 550 bytes for each time.
 pub const BYTES_OF_WEIGHT: u64 = 512;
+/// The longest body that weighs by its length: metadata of 8 KB, each byte escaped in a form, and all other fields.
+pub const LONGEST_WEIGHED: u64 = 4 * METADATA_BYTES as u64;
 
 /// What browsers write that show no client yet, of one address: an office of hundreds of people who all begin to sign in
 /// within ten minutes, or a test suite with a thousand fresh browsers. A request with a long body counts as several

@@ -8,7 +8,6 @@
 pub mod backend;
 pub mod deliveries;
 pub mod endpoints;
-mod found;
 pub mod input;
 pub mod manager;
 pub mod model;
@@ -21,4 +20,4 @@ pub mod store;
 pub mod tokens;
 pub mod view;
 
-pub use found::not_found;
+pub use rules::not_found;

@@ -20,6 +20,11 @@ use super::input::{CreateWebhookEndpoint, RotateWebhookSecret, UpdateWebhookEndp
 use super::model::{Endpoint, SigningSecret};
 use super::secrets;
 
+/// The refusal of an endpoint that is not there.
+pub fn not_found(id: &WebhookEndpointId) -> Error {
+    Error::not_found("webhook endpoint", id)
+}
+
 /// What a new endpoint starts from, besides what its owner says.
 pub struct Start<'a> {
     pub instance: &'a InstanceId,

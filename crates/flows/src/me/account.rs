@@ -5,7 +5,6 @@ use latchkey_base::Result;
 use latchkey_door::client::{self, view_context};
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
-use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::settings::Settings;
 use latchkey_organizations::memberships::view::FrontendMembershipView;
@@ -14,22 +13,8 @@ use latchkey_people::users::credentials::Credentials;
 use latchkey_people::users::model::User;
 use latchkey_people::users::view as users;
 use latchkey_people::users::view::FrontendUserView;
-use latchkey_web::api::Api;
-
-use super::{backup_codes, emails, passwords, phones, picture, profile, sessions, totp};
 
 pub(super) type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a, FrontendMembershipView<'a>>>;
-
-pub fn routes(api: &mut Api<AppState>) {
-    profile::routes(api);
-    emails::routes(api);
-    phones::routes(api);
-    passwords::routes(api);
-    totp::routes(api);
-    backup_codes::routes(api);
-    picture::routes(api);
-    sessions::routes(api);
-}
 
 /// Changes the account of somebody who has proven lately who they are, by a rule that also says what to tell.
 pub(super) async fn change<R, T>(cx: &Cx, person: &Person, rule: R) -> Result<T>

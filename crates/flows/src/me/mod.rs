@@ -14,13 +14,15 @@ pub mod passwords;
 pub mod phones;
 pub mod picture;
 pub mod profile;
+mod routes;
 pub mod rules;
 pub mod sessions;
 pub mod settle;
 pub mod totp;
 pub mod view;
 
-pub use account::{routes, show};
+pub use account::show;
+pub use routes::routes;
 
 use latchkey_door::reply::DeletedAnswer;
 

@@ -79,9 +79,9 @@ async fn changed(cx: &Cx, person: &Person, input: ChangePassword) -> Result<User
     };
     let others = input.sign_out_of_other_sessions == Some(true);
     let keep = others.then(|| person.session.id.clone());
-    let order = Order { keep, ..Order::of(person, evidence) };
+    let change = PasswordChange { keep, ..PasswordChange::of(person, evidence) };
     let rule = move |user: User, held: Credentials, act: &Act| Ok((new.mark(user, act.now), new.apply(held)));
-    write(cx, person, order, rule).await
+    write(cx, person, change, rule).await
 }
 
 async fn remove(cx: Cx, person: Person, Form(input): Form<RemovePassword>) -> Response {
@@ -98,7 +98,7 @@ async fn removed(cx: &Cx, person: &Person, input: RemovePassword) -> Result<User
         rules::check_password_removal(&user, &act.settings)?;
         Ok(factors::without_password(user, held))
     };
-    write(cx, person, Order::of(person, evidence), rule).await
+    write(cx, person, PasswordChange::of(person, evidence), rule).await
 }
 
 /// What lets somebody change their password: the one so far, to be judged in the transaction, or something
@@ -153,7 +153,7 @@ fn about_new(error: Error) -> Error {
 }
 
 /// What is to be done, and by what right.
-struct Order {
+struct PasswordChange {
     user: UserId,
     session: SessionId,
     evidence: Option<Evidence>,
@@ -163,9 +163,9 @@ struct Order {
     keep: Option<SessionId>,
 }
 
-impl Order {
-    fn of(person: &Person, evidence: Option<Evidence>) -> Order {
-        Order {
+impl PasswordChange {
+    fn of(person: &Person, evidence: Option<Evidence>) -> PasswordChange {
+        PasswordChange {
             user: person.user.id.clone(),
             session: person.session.id.clone(),
             evidence,
@@ -181,38 +181,38 @@ fn password_set_at(user: &User) -> Option<Time> {
 
 /// Hashing takes its time. Whoever does not show the password so far must still be signed in once that is done, and the
 /// password must be the one it was: its owner may have replaced it and ended all sessions meanwhile.
-async fn check_unchanged(tx: &mut Tx, act: &Act, user: &User, order: &Order) -> Result<()> {
-    let session = sessions::find(tx, &act.instance, &order.session, &act.settings).await?;
+async fn check_unchanged(tx: &mut Tx, act: &Act, user: &User, change: &PasswordChange) -> Result<()> {
+    let session = sessions::find(tx, &act.instance, &change.session, &act.settings).await?;
     if !session.is_some_and(|session| session.is_live(act.now)) {
         return Err(Error::new(Code::SignedOut));
     }
-    match password_set_at(user) == order.password_set_at {
+    match password_set_at(user) == change.password_set_at {
         true => Ok(()),
         false => Err(Error::new(Code::ClientStateInvalid)),
     }
 }
 
-async fn write<R>(cx: &Cx, person: &Person, order: Order, rule: R) -> Result<User>
+async fn write<R>(cx: &Cx, person: &Person, change: PasswordChange, rule: R) -> Result<User>
 where
     R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send + 'static,
 {
     let act = person.visitor.act(cx);
-    cx.write(move |tx| Box::pin(async move { written(tx, &act, order, rule).await })).await?
+    cx.write(move |tx| Box::pin(async move { written(tx, &act, change, rule).await })).await?
 }
 
 /// A wrong password counts, so the transaction goes through although the answer is a refusal.
-async fn written<R>(tx: &mut Tx, act: &Act, mut order: Order, rule: R) -> Result<Result<User>>
+async fn written<R>(tx: &mut Tx, act: &Act, mut change: PasswordChange, rule: R) -> Result<Result<User>>
 where
     R: FnOnce(User, Credentials, &Act) -> Result<(User, Credentials)> + Send,
 {
-    let mut clients = match &order.keep {
-        Some(_) => Clients::lock_of_users(tx, act, &[&order.user], None).await?,
+    let mut clients = match &change.keep {
+        Some(_) => Clients::lock_of_users(tx, act, &[&change.user], None).await?,
         None => Clients::default(),
     };
-    let target = UserTarget::User(order.user.clone());
+    let target = UserTarget::User(change.user.clone());
     let user = target.lock(tx, act).await?;
-    match order.evidence.take() {
-        None => check_unchanged(tx, act, &user, &order).await?,
+    match change.evidence.take() {
+        None => check_unchanged(tx, act, &user, &change).await?,
         Some(evidence) => {
             let proof = prove(tx, act, user, Strategy::Password, None, evidence).await?;
             if let Some(refusal) = proof.refusal {
@@ -230,7 +230,7 @@ where
         (true, false) => notices::password_removed(tx, act, &user).await?,
         (false, _) => (),
     }
-    if let Some(keep) = &order.keep {
+    if let Some(keep) = &change.keep {
         end_all_of_user(tx, act, &mut clients, &user.id, Some(keep), SessionStatus::Revoked).await?;
     }
     settle::settle(tx, act, &user).await?;

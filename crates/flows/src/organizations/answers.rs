@@ -8,7 +8,6 @@ use latchkey_base::kinds::OrganizationId;
 use latchkey_door::client::view_context;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
-use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::{ListView, MaybePaginated};
 use latchkey_organizations::access::model::Access;
@@ -17,26 +16,10 @@ use latchkey_organizations::memberships::view::{self as memberships, FrontendMem
 use latchkey_organizations::orgs::model::Organization;
 use latchkey_organizations::orgs::store;
 use latchkey_organizations::orgs::view::{self as organizations, FrontendOrganizationView};
-use latchkey_web::api::Api;
-
-use super::{defaults, domains, invitations, logo, members, mine, profile, requests, roles, suggestions};
 
 pub(super) type OrganizationAnswer<'a> = Envelope<'a, FrontendOrganizationView<'a>>;
 pub(super) type MembershipAnswer<'a> = Envelope<'a, FrontendMembershipView<'a>>;
 pub(super) type MembershipsAnswer<'a> = Envelope<'a, MaybePaginated<FrontendMembershipView<'a>>>;
-
-pub fn routes(api: &mut Api<AppState>) {
-    profile::routes(api);
-    logo::routes(api);
-    members::routes(api);
-    mine::routes(api);
-    roles::routes(api);
-    defaults::routes(api);
-    invitations::routes(api);
-    domains::routes(api);
-    requests::routes(api);
-    suggestions::routes(api);
-}
 
 /// Answers with an organization as it is now.
 pub(super) async fn show(cx: &Cx, person: &Person, outcome: Result<Organization>) -> Response {

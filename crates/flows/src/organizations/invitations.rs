@@ -11,6 +11,7 @@ use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::INVITATIONS_IN_BULK;
 use latchkey_kernel::wire::ListView;
+use latchkey_messaging::messages::sending;
 use latchkey_organizations::access::model::{Access, MANAGE_MEMBERSHIPS};
 use latchkey_organizations::access::store as access;
 use latchkey_organizations::invitations::change::{
@@ -235,6 +236,8 @@ async fn invited(
         Box::pin(async move {
             let member = Member::lock(tx, &act, &user.id, &id).await?;
             member.check(MANAGE_MEMBERSHIPS)?;
+            let told: Vec<&str> = drafts.iter().map(|draft| draft.email_address.as_str()).collect();
+            sending::await_turns(tx, &act, &told).await?;
             let inviter = Inviter::Member(user);
             let mut made = Vec::with_capacity(drafts.len());
             for draft in drafts {

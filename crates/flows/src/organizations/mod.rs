@@ -13,10 +13,11 @@ pub mod ownership;
 pub mod profile;
 pub mod requests;
 pub mod roles;
+mod routes;
 pub mod suggestions;
 pub mod tickets;
 
-pub use answers::routes;
+pub use routes::routes;
 
 use latchkey_door::reply::DeletedAnswer;
 

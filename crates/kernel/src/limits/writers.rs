@@ -6,7 +6,7 @@ use latchkey_web::network::Network;
 use latchkey_web::throttle::{Counter, Limit, Throttle};
 
 use super::{
-    BYTES_OF_WEIGHT, LIGHT_CLIENT, LIGHT_STRANGER, METADATA_BYTES, RESERVE_OF_CLIENTS,
+    BYTES_OF_WEIGHT, LIGHT_CLIENT, LIGHT_STRANGER, LONGEST_WEIGHED, RESERVE_OF_CLIENTS,
     RESERVE_OF_CLIENTS_OF_ADDRESS, RESERVE_OF_CLIENTS_OF_NETWORK, RESERVE_OF_STRANGERS,
     RESERVE_OF_STRANGERS_OF_NETWORK, RateLimits, STRANGERS, STRANGERS_OF_ADDRESS, STRANGERS_OF_NETWORK,
     WRITES_OF_CLIENT, WRITES_OF_CLIENT_HOURLY, WRITES_OF_CLIENTS, check, weigh,
@@ -14,9 +14,10 @@ use super::{
 
 /// What a request weighs that writes without anybody being signed in and has a body of so many bytes: one without a body,
 /// or with the form of a sign-in, counts once, and one with 8 KB of metadata seventeen times. So the sums are bounds of
-/// what is stored. Nobody says how long a body of no declared length will be: it weighs like the largest metadata.
-pub fn weight(declared: Option<u64>) -> u32 {
-    let bytes = declared.unwrap_or(METADATA_BYTES as u64);
+/// what is stored. A longer body than `LONGEST_WEIGHED` stores no more than that, and whoever sends it is to be told what is
+/// wrong with it. One of unknown length may be as long.
+pub fn weight(length: Option<u64>) -> u32 {
+    let bytes = length.unwrap_or(LONGEST_WEIGHED).min(LONGEST_WEIGHED);
     u32::try_from(1 + bytes / BYTES_OF_WEIGHT).unwrap_or(u32::MAX)
 }
 
@@ -128,10 +129,13 @@ mod tests {
 
     #[test]
     fn forms_weigh_one_and_metadata_by_the_byte() {
-        for (declared, weighs) in [(0, 1), (511, 1), (512, 2), (8 * 1024, 17), (9 * 1024, 19)] {
-            assert_eq!(weight(Some(declared)), weighs, "{declared}");
+        for (length, weighs) in [(0, 1), (511, 1), (512, 2), (8 * 1024, 17), (9 * 1024, 19)] {
+            assert_eq!(weight(Some(length)), weighs, "{length}");
         }
-        assert_eq!(weight(None), 17, "a body whose length nobody told");
-        assert_eq!(weight(Some(u64::MAX)), u32::MAX);
+        let longest = weight(Some(LONGEST_WEIGHED));
+        assert_eq!(weight(None), longest, "a body whose length is not known");
+        assert_eq!(weight(Some(u64::MAX)), longest);
+        // Whoever sends one such body is told what is wrong with it, and not to come back later.
+        assert!(longest < WRITES_OF_CLIENT.requests);
     }
 }

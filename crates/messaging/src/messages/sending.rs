@@ -1,5 +1,7 @@
 //! Putting a message into the outbox: written, sealed, and told of by an event.
 
+use std::collections::BTreeSet;
+
 use latchkey_base::kinds::MessageId;
 use latchkey_base::text::{is_test_email, is_test_phone, mailbox};
 use latchkey_base::{Code, Error, Problem, Result, countries};
@@ -48,8 +50,7 @@ async fn wait_ms(tx: &mut Tx, act: &Act, asker: Asker, to: &str, mailbox: Option
         Asker::Stranger => 0,
         Asker::Known => MESSAGES_FOR_KNOWN,
     };
-    // Of many who ask at once each would find few messages there.
-    tx.be_alone(&format!("messages to {} of {}", mailbox.unwrap_or(to), act.instance)).await?;
+    await_turn(tx, act, mailbox.unwrap_or(to)).await?;
     let earlier = match mailbox {
         Some(mailbox) => {
             store::mail_from_last(tx, &act.instance, mailbox, MAILS_PER_MAILBOX + more, act.now).await?
@@ -57,6 +58,21 @@ async fn wait_ms(tx: &mut Tx, act: &Act, asker: Asker, to: &str, mailbox: Option
         None => store::text_from_last(tx, &act.instance, to, TEXTS_PER_NUMBER + more, act.now).await?,
     };
     Ok(earlier.map_or(0, |at| at.plus_ms(MESSAGES_WINDOW_MS).ms_since(act.now)))
+}
+
+/// Waits for the turns to send e-mails to several addresses in one transaction, in an order that all keep: two who send to
+/// the same ones never wait for each other.
+pub async fn await_turns(tx: &mut Tx, act: &Act, addresses: &[&str]) -> Result<()> {
+    let mailboxes: BTreeSet<String> = addresses.iter().map(|address| mailbox(address)).collect();
+    for mailbox in &mailboxes {
+        await_turn(tx, act, mailbox).await?;
+    }
+    Ok(())
+}
+
+/// Of many who ask at once each would find few messages there.
+async fn await_turn(tx: &mut Tx, act: &Act, recipient: &str) -> Result<()> {
+    Ok(tx.be_alone(&format!("messages to {recipient} of {}", act.instance)).await?)
 }
 
 /// Writes a message that nobody in a browser asked for, and puts it into the outbox.
