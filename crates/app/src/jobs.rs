@@ -61,12 +61,13 @@ impl Jobs {
 pub fn start(parts: &JobParts, counts: &JobCounts, groups: &[Group]) -> Result<Jobs> {
     let post = Post::new(parts, counts.messages.clone(), None)?;
     let (db, clock) = (parts.db.clone(), parts.clock.clone());
+    let cleaned = groups.to_vec();
     let cleaning = tokio::spawn(async move {
         let mut ticks = interval(EVERY);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             ticks.tick().await;
-            if let Err(error) = expire::run(&db, clock.now(), PAUSE).await {
+            if let Err(error) = expire::run(&db, &cleaned, clock.now(), PAUSE).await {
                 tracing::error!(?error, "old rows could not be deleted; the next try is in an hour");
             }
         }
@@ -79,6 +80,6 @@ pub fn start(parts: &JobParts, counts: &JobCounts, groups: &[Group]) -> Result<J
 }
 
 /// Deletes once what is old, without rests.
-pub async fn run_once(db: &Db, now: Time) -> Result<()> {
-    expire::run(db, now, Duration::ZERO).await
+pub async fn run_once(db: &Db, groups: &[Group], now: Time) -> Result<()> {
+    expire::run(db, groups, now, Duration::ZERO).await
 }

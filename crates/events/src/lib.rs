@@ -6,10 +6,15 @@ pub mod webhooks;
 
 use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
+use latchkey_kernel::outbox;
 use latchkey_web::api::Api;
 
 /// What the group adds to the server.
-pub const GROUP: Group = Group { backend, ..Group::named("events") };
+pub const GROUP: Group = Group {
+    backend,
+    histories: &[outbox::HISTORY, webhooks::deliveries::store::HISTORY],
+    ..Group::named("events")
+};
 
 fn backend(api: &mut Api<AppState>) {
     webhooks::backend::routes(api);

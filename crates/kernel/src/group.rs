@@ -10,6 +10,7 @@ use latchkey_web::api::Api;
 use latchkey_web::version::Change;
 
 use crate::AppState;
+use crate::aging::{AgedRows, InstanceHistory};
 use crate::jobs::JobParts;
 use crate::registry::Registry;
 
@@ -28,6 +29,10 @@ pub struct Group {
     pub register: fn(&mut Registry),
     /// Adds what the frontend listener serves besides operations.
     pub pages: fn(Router<AppState>) -> Router<AppState>,
+    /// Which of its rows get old, in the order in which they are deleted.
+    pub aged: &'static [AgedRows],
+    /// What it keeps for as long as the instance says.
+    pub histories: &'static [InstanceHistory],
     /// Its work outside of requests. Each runs until the server stops, and may be dropped at any moment.
     pub jobs: fn(&JobParts) -> Vec<Job>,
 }
@@ -45,6 +50,8 @@ impl Group {
             changes: &[],
             register: |_| (),
             pages: |router| router,
+            aged: &[],
+            histories: &[],
             jobs: |_| Vec::new(),
         }
     }

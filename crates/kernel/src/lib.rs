@@ -4,6 +4,7 @@
 //! This crate is where `web` (HTTP) and `db` (SQL) meet; neither knows the other. It knows no user, no session and
 //! no message: whatever a group adds to the server, it hands over as a `Group`.
 
+pub mod aging;
 pub mod auth;
 pub mod background;
 pub mod bell;

@@ -1,6 +1,7 @@
 //! Writes events into the transaction that causes them. Nothing is sent here: workers take rows from the
 //! table after the commit.
 
+use crate::aging::InstanceHistory;
 use latchkey_base::kinds::{EventId, InstanceId};
 use latchkey_base::rng::Rng;
 use latchkey_base::{Error, Result, Time};
@@ -107,13 +108,20 @@ fn numbered(
     Numbered { series: origin.instance.as_str().to_owned(), statement: EVENTS.inserting(row) }
 }
 
+/// Events, for as long as the instance wants to keep them.
+pub const HISTORY: InstanceHistory = InstanceHistory {
+    name: "events",
+    days: |settings| settings.retention_days,
+    delete: |tx, instance, before, limit| Box::pin(delete_old(tx, instance, before, limit)),
+};
+
 /// Deletes up to `limit` events of an instance that happened before a time, oldest first. Says how many.
-pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
+async fn delete_old(tx: &mut Tx, instance: InstanceId, before: Time, limit: i64) -> Result<u64> {
     let sql = "SELECT seq, created_at FROM events WHERE instance_id = $1 ORDER BY seq LIMIT $2";
     let oldest =
-        tx.all(&[sql], &[instance.into(), limit.into()], |row| Ok((row.int(0)?, row.time(1)?))).await?;
+        tx.all(&[sql], &[(&instance).into(), limit.into()], |row| Ok((row.int(0)?, row.time(1)?))).await?;
     // Only from the front: a hole would look like a part that never was.
     let Some((last, _)) = oldest.into_iter().take_while(|(_, at)| *at < before).last() else { return Ok(0) };
     let sql = "DELETE FROM events WHERE instance_id = $1 AND seq <= $2";
-    Ok(tx.run(&[sql], &[instance.into(), last.into()]).await?)
+    Ok(tx.run(&[sql], &[(&instance).into(), last.into()]).await?)
 }

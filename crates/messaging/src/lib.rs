@@ -12,7 +12,8 @@ use latchkey_kernel::group::Group;
 use latchkey_web::api::Api;
 
 /// What the group adds to the server.
-pub const GROUP: Group = Group { backend, ..Group::named("messaging") };
+pub const GROUP: Group =
+    Group { backend, histories: &[messages::store::HISTORY], ..Group::named("messaging") };
 
 fn backend(api: &mut Api<AppState>) {
     templates::backend::routes(api);

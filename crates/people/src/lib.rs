@@ -17,9 +17,14 @@ pub mod waitlist;
 use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
 use latchkey_web::api::Api;
+use tickets::{actor_tokens, sign_in_tokens};
 
 /// What the group adds to the server.
-pub const GROUP: Group = Group { backend, ..Group::named("people") };
+pub const GROUP: Group = Group {
+    backend,
+    aged: &[sign_in_tokens::store::AGED, actor_tokens::store::AGED],
+    ..Group::named("people")
+};
 
 fn backend(api: &mut Api<AppState>) {
     users::backend::routes(api);

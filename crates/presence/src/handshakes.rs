@@ -5,10 +5,18 @@ use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Row, Table, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::aging::AgedRows;
 
 static HANDSHAKES: Table = Table::new("handshakes", &["instance_id", "nonce_digest"])
     .fixed(&["directives_sealed", "is_good_once", "expire_at"])
     .aged_by("expire_at");
+
+/// Those that nobody can fetch any more.
+pub const AGED: AgedRows = AgedRows {
+    name: "handshakes",
+    kept_ms: 0,
+    delete: |tx, before, limit| Box::pin(HANDSHAKES.delete_old(tx, before, limit)),
+};
 
 /// What directives are sealed for.
 const SEALED_FOR: &str = "handshake";
@@ -61,9 +69,4 @@ pub async fn fetch(
     let Some(sealed) = fetched.into_iter().next() else { return Ok(None) };
     let plain = master.open(SEALED_FOR, &sealed).map_err(Error::internal)?;
     Ok(Some(serde_json::from_slice(&plain).map_err(Error::internal)?))
-}
-
-/// Deletes up to `limit` handshakes that nobody can fetch any more. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    HANDSHAKES.delete_old(tx, before, limit).await
 }

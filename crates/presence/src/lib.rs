@@ -21,8 +21,24 @@ use latchkey_web::api::Api;
 use latchkey_kernel::background;
 
 /// What the group adds to the server.
-pub const GROUP: Group =
-    Group { backend, jobs, changes: &[sessions::view::PENDING], ..Group::named("presence") };
+pub const GROUP: Group = Group {
+    backend,
+    jobs,
+    changes: &[sessions::view::PENDING],
+    aged: &[
+        handshakes::AGED,
+        syncs::AGED,
+        sign_ins::store::AGED,
+        sign_ups::store::AGED,
+        sessions::store::AGED_RENEWALS,
+        // Before clients, which only go once they hold none.
+        sessions::store::AGED,
+        clients::store::AGED_WITHOUT_PEOPLE,
+        clients::store::AGED,
+        clients::store::AGED_DEV_BROWSERS,
+    ],
+    ..Group::named("presence")
+};
 
 fn backend(api: &mut Api<AppState>) {
     jwks::routes(api);

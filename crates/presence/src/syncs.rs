@@ -5,10 +5,18 @@ use latchkey_base::kinds::{ClientId, InstanceId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
 use latchkey_jose::digest::sha256;
+use latchkey_kernel::aging::AgedRows;
 
 static SYNCS: Table = Table::new("syncs", &["instance_id", "token_digest"])
     .fixed(&["satellite", "state_digest", "client_id", "redirect_url", "expire_at", "is_used"])
     .aged_by("expire_at");
+
+/// Those whose time is over.
+pub const AGED: AgedRows = AgedRows {
+    name: "syncs",
+    kept_ms: 0,
+    delete: |tx, before, limit| Box::pin(SYNCS.delete_old(tx, before, limit)),
+};
 
 /// A browser that the primary domain vouches for, on its way to a satellite.
 pub struct Sync {
@@ -78,11 +86,6 @@ pub async fn take(
         Some(true) => Taken::Before,
         Some(false) | None => Taken::Never,
     })
-}
-
-/// Deletes up to `limit` syncs whose time is over. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    SYNCS.delete_old(tx, before, limit).await
 }
 
 fn read(row: &Row<'_>) -> Result<Taken, DbError> {

@@ -112,7 +112,7 @@ impl TestServer {
 
     /// Does what the server does in the background now and then.
     pub async fn run_jobs(&self) {
-        latchkey_app::jobs::run_once(self.db(), self.clock.now()).await.unwrap();
+        latchkey_app::jobs::run_once(self.db(), latchkey_app::GROUPS, self.clock.now()).await.unwrap();
     }
 
     /// Something that sends messages of this server, with an authority to trust.

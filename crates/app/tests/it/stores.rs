@@ -1,6 +1,7 @@
 //! The constants of tables, read from the text of their stores: each says the columns the database has, is one
 //! of a kind, and keeps to the rows of a tenant.
 
+use latchkey_app::GROUPS;
 use latchkey_testkit::{TestServer, tables};
 
 use crate::architecture::{TABLE, code, has_word, product, shown, strings};
@@ -114,6 +115,19 @@ fn every_table_has_one_constant() {
         let expected = if is_listed(&WITHOUT, &table.name) { 0 } else { 1 };
         assert_eq!(of_table.len(), expected, "{}: {of_table:?}", table.name);
     }
+}
+
+#[test]
+fn rows_that_get_old_are_deleted_by_the_group_of_their_store() {
+    let registered = GROUPS.iter().map(|group| group.aged.len()).sum::<usize>();
+    let mut declared = 0;
+    for (path, text) in product() {
+        let aged = text.matches(".aged_by(\"").count();
+        let listed = text.matches(": AgedRows = AgedRows {").count();
+        assert!(aged <= listed, "{}: rows that are aged by a column, and no `AgedRows`", shown(&path));
+        declared += listed;
+    }
+    assert_eq!(declared, registered, "an `AgedRows` is missing in the `aged` of its group");
 }
 
 /// Elsewhere it may be read by: what is written by it there, no other test would see.

@@ -3,6 +3,7 @@
 use latchkey_base::kinds::{InstanceId, MessageId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Statement, Table, Tx, Value};
+use latchkey_kernel::aging::InstanceHistory;
 use latchkey_letters::model::Channel;
 
 use super::model::{MessageOutcome, MessageRow, MessageStatus, Queued};
@@ -81,11 +82,18 @@ pub async fn mail_from_last(
     Ok(tx.maybe(&[sql], &params, |row| row.time(0)).await?)
 }
 
+/// Messages, for as long as the instance wants to keep them.
+pub const HISTORY: InstanceHistory = InstanceHistory {
+    name: "messages",
+    days: |settings| settings.messages_retention_days,
+    delete: |tx, instance, before, limit| Box::pin(delete_old(tx, instance, before, limit)),
+};
+
 /// Deletes up to `limit` messages of an instance that were written before a time. Says how many.
-pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
+async fn delete_old(tx: &mut Tx, instance: InstanceId, before: Time, limit: i64) -> Result<u64> {
     let sql = "DELETE FROM messages WHERE instance_id = $1 AND id IN \
                (SELECT id FROM messages WHERE instance_id = $1 AND created_at < $2 ORDER BY created_at, id LIMIT $3)";
-    Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
+    Ok(tx.run(&[sql], &[(&instance).into(), before.into(), limit.into()]).await?)
 }
 
 /// Longer than any message waits for its next attempt: twice the longest pause. One that would was queued before the

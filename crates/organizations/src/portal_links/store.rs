@@ -1,9 +1,11 @@
 //! The SQL of link tokens of admin portals.
 
+use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, OrganizationId};
-use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
+use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::{PortalLinkToken, PortalLinkTokenId};
 
@@ -11,6 +13,13 @@ static ADMIN_PORTAL_LINK_TOKENS: Table = Table::new("admin_portal_link_tokens", 
     .saved(&["document"])
     .fixed(&["link_id", "organization_id", "token_digest", "expire_at", "created_at"])
     .aged_by("expire_at");
+
+/// Those that expired, kept as long as sessions.
+pub const AGED: AgedRows = AgedRows {
+    name: "links to the portal",
+    kept_ms: SESSION_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(ADMIN_PORTAL_LINK_TOKENS.delete_old(tx, before, limit)),
+};
 
 /// One token, to change it.
 pub async fn lock(
@@ -28,11 +37,6 @@ pub async fn insert(tx: &mut Tx, token: &PortalLinkToken) -> Result<()> {
 /// Saves what became of a token.
 pub async fn save(tx: &mut Tx, token: &PortalLinkToken) -> Result<()> {
     ADMIN_PORTAL_LINK_TOKENS.save(tx, &row(token)?).await
-}
-
-/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    ADMIN_PORTAL_LINK_TOKENS.delete_old(tx, before, limit).await
 }
 
 /// Deletes up to `limit` tokens of an organization. Says how many.

@@ -4,7 +4,9 @@ use latchkey_base::kinds::{ClientId, InstanceId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Statement, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
+use latchkey_kernel::limits::{CLIENT_RETENTION_MS, CLIENT_WITHOUT_PEOPLE_RETENTION_MS};
 
 use super::model::Client;
 
@@ -17,6 +19,27 @@ static DEV_BROWSERS: Table = Table::new("dev_browsers", &["instance_id", "token_
     .fixed(&["created_at"])
     .read(&["client_id"])
     .aged_by("seen_at");
+
+/// Clients that nobody uses. They hold no session: those go first.
+pub const AGED: AgedRows = AgedRows {
+    name: "clients",
+    kept_ms: CLIENT_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(delete_unused(tx, before, limit)),
+};
+
+/// Clients on which nobody ever signed in.
+pub const AGED_WITHOUT_PEOPLE: AgedRows = AgedRows {
+    name: "clients without people",
+    kept_ms: CLIENT_WITHOUT_PEOPLE_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(delete_without_people(tx, before, limit)),
+};
+
+/// Those that nobody uses.
+pub const AGED_DEV_BROWSERS: AgedRows = AgedRows {
+    name: "browsers of developers",
+    kept_ms: CLIENT_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(DEV_BROWSERS.delete_old(tx, before, limit)),
+};
 
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &ClientId) -> Result<Option<Client>> {
     CLIENTS.find(tx, &[instance.into(), id.into()], read).await
@@ -125,7 +148,7 @@ pub async fn rotate(tx: &mut Tx, client: &Client, digest: &[u8]) -> Result<()> {
 }
 
 /// Deletes up to `limit` clients not seen since `before` that hold no session. Says how many.
-pub async fn delete_unused(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+async fn delete_unused(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
     // The first condition is looked at again when the row was locked by somebody who is just signing in.
     let sql = "DELETE FROM clients WHERE seen_at < $1 AND (instance_id, id) IN (SELECT c.instance_id, c.id FROM clients c \
                WHERE c.seen_at < $1 AND NOT EXISTS (SELECT 1 FROM sessions s \
@@ -134,7 +157,7 @@ pub async fn delete_unused(tx: &mut Tx, before: Time, limit: i64) -> Result<u64>
 }
 
 /// Deletes up to `limit` clients not seen since `before` on which nobody ever signed in. Says how many.
-pub async fn delete_without_people(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
+async fn delete_without_people(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
     // A session in which somebody acts as another leaves no user behind that the client knows.
     let sql = "DELETE FROM clients WHERE seen_at < $1 AND NOT knows_users AND (instance_id, id) IN \
                (SELECT c.instance_id, c.id FROM clients c WHERE c.seen_at < $1 AND NOT c.knows_users \
@@ -194,11 +217,6 @@ pub async fn unlink_dev_browser(tx: &mut Tx, instance: &InstanceId, digest: &[u8
     let sql = "UPDATE dev_browsers SET client_id = NULL WHERE instance_id = $1 AND token_digest = $2";
     tx.run(&[sql], &[instance.into(), digest.into()]).await?;
     Ok(())
-}
-
-/// Deletes up to `limit` browsers not seen since `before`. Says how many.
-pub async fn delete_unused_dev_browsers(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    DEV_BROWSERS.delete_old(tx, before, limit).await
 }
 
 fn read(row: &Row<'_>) -> Result<Client, DbError> {

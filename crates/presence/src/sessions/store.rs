@@ -6,8 +6,10 @@ use latchkey_base::kinds::{ClientId, InstanceId, SessionId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Statement, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
 use latchkey_kernel::instances::store::{INSTANCE_WITH_SIGNING_KEY, InstanceBy, read_with_signing_key};
+use latchkey_kernel::limits::SESSION_RETENTION_MS;
 use latchkey_kernel::settings::Settings;
 use latchkey_organizations::access::model::Access;
 use latchkey_organizations::access::store as access;
@@ -37,9 +39,23 @@ static SESSIONS: Table = Table::new("sessions", &["instance_id", "id"])
     ])
     .fixed(&["client_id", "user_id", "created_at", "is_acted"])
     .aged_by("expire_at");
+
+/// Sessions whose time is over, for those who look into a case.
+pub const AGED: AgedRows = AgedRows {
+    name: "sessions",
+    kept_ms: SESSION_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(SESSIONS.delete_old(tx, before, limit)),
+};
 static RENEWED_TOKENS: Table = Table::new("renewed_tokens", &["instance_id", "token_digest"])
     .fixed(&["session_id", "expire_at"])
     .aged_by("expire_at");
+
+/// Notes about tokens that are too old to be renewed.
+pub const AGED_RENEWALS: AgedRows = AgedRows {
+    name: "notes about renewed tokens",
+    kept_ms: 0,
+    delete: |tx, before, limit| Box::pin(RENEWED_TOKENS.delete_old(tx, before, limit)),
+};
 
 /// A session, the organization it names, and whether its user is a member of that; `SEEN_FROM` follows.
 const SEEN: &str = "SELECT s.instance_id, s.document, s.active_organization_id, s.active_membership_id, ";
@@ -396,16 +412,6 @@ pub fn saving(session: &Session) -> Result<Statement> {
 pub async fn renew(tx: &mut Tx, session: &Session, digest: &[u8], expire_at: Time) -> Result<bool> {
     let row = [(&session.instance).into(), digest.into(), (&session.id).into(), expire_at.into()];
     RENEWED_TOKENS.insert_new(tx, &row).await
-}
-
-/// Deletes up to `limit` notes about tokens that are too old to be renewed. Says how many.
-pub async fn delete_old_renewals(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    RENEWED_TOKENS.delete_old(tx, before, limit).await
-}
-
-/// Deletes up to `limit` sessions whose time was over before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    SESSIONS.delete_old(tx, before, limit).await
 }
 
 fn row(session: &Session) -> Result<Vec<Value>> {

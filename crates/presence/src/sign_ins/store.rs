@@ -1,8 +1,9 @@
 //! The SQL of attempts to sign in.
 
+use latchkey_base::Result;
 use latchkey_base::kinds::{ClientId, InstanceId, SignInId};
-use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
 
 use super::model::SignIn;
@@ -12,6 +13,13 @@ static SIGN_INS: Table = Table::new("sign_ins", &["instance_id", "id"])
     .fixed(&["client_id", "abandon_at"])
     .read(&["instance_id", "document"])
     .aged_by("abandon_at");
+
+/// Attempts that are over.
+pub const AGED: AgedRows = AgedRows {
+    name: "sign-ins",
+    kept_ms: 0,
+    delete: |tx, before, limit| Box::pin(SIGN_INS.delete_old(tx, before, limit)),
+};
 
 /// One attempt, on whatever client it is.
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInId) -> Result<Option<SignIn>> {
@@ -53,11 +61,6 @@ pub async fn save(tx: &mut Tx, sign_in: &SignIn) -> Result<()> {
 pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &SignInId) -> Result<()> {
     SIGN_INS.delete(tx, &[instance.into(), id.into()]).await?;
     Ok(())
-}
-
-/// Deletes up to `limit` attempts that were over before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    SIGN_INS.delete_old(tx, before, limit).await
 }
 
 fn row(sign_in: &SignIn) -> Result<Vec<Value>> {

@@ -1,8 +1,9 @@
 //! The SQL of attempts to sign up.
 
+use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, SignUpId};
-use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
 
 use super::model::SignUp;
@@ -12,6 +13,13 @@ static SIGN_UPS: Table = Table::new("sign_ups", &["instance_id", "id"])
     .fixed(&["client_id", "abandon_at"])
     .read(&["instance_id", "document"])
     .aged_by("abandon_at");
+
+/// Attempts that are over.
+pub const AGED: AgedRows = AgedRows {
+    name: "sign-ups",
+    kept_ms: 0,
+    delete: |tx, before, limit| Box::pin(SIGN_UPS.delete_old(tx, before, limit)),
+};
 
 /// One attempt.
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignUpId) -> Result<Option<SignUp>> {
@@ -36,11 +44,6 @@ pub async fn save(tx: &mut Tx, sign_up: &SignUp) -> Result<()> {
 pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &SignUpId) -> Result<()> {
     SIGN_UPS.delete(tx, &[instance.into(), id.into()]).await?;
     Ok(())
-}
-
-/// Deletes up to `limit` attempts that were over before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    SIGN_UPS.delete_old(tx, before, limit).await
 }
 
 fn row(sign_up: &SignUp) -> Result<Vec<Value>> {

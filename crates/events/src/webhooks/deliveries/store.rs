@@ -4,6 +4,7 @@ use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Statement, Table, Tx};
+use latchkey_kernel::aging::InstanceHistory;
 use latchkey_kernel::document;
 
 use super::model::{Delivery, DeliveryStatus, Filter, HELD};
@@ -155,12 +156,19 @@ pub fn save(delivery: &Delivery) -> Result<Statement> {
     ]))
 }
 
+/// Deliveries, for as long as the instance wants to keep them.
+pub const HISTORY: InstanceHistory = InstanceHistory {
+    name: "deliveries",
+    days: |settings| settings.deliveries_retention_days,
+    delete: |tx, instance, before, limit| Box::pin(delete_old(tx, instance, before, limit)),
+};
+
 /// Deletes up to `limit` deliveries of an instance that were queued before a time. Says how many.
-pub async fn delete_old(tx: &mut Tx, instance: &InstanceId, before: Time, limit: i64) -> Result<u64> {
+async fn delete_old(tx: &mut Tx, instance: InstanceId, before: Time, limit: i64) -> Result<u64> {
     let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND (endpoint_id, seq) IN \
                (SELECT endpoint_id, seq FROM webhook_deliveries WHERE instance_id = $1 AND created_at < $2 \
                AND next_at IS NULL ORDER BY created_at LIMIT $3)";
-    Ok(tx.run(&[sql], &[instance.into(), before.into(), limit.into()]).await?)
+    Ok(tx.run(&[sql], &[(&instance).into(), before.into(), limit.into()]).await?)
 }
 
 /// Deletes up to `limit` deliveries of an endpoint. Says how many.

@@ -1,9 +1,11 @@
 //! The SQL of actor tokens.
 
+use latchkey_base::Result;
 use latchkey_base::kinds::{ActorTokenId, InstanceId};
-use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
+use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::ActorToken;
 use crate::tickets::store::{grant_row, read_grant};
@@ -20,6 +22,13 @@ static ACTOR_TOKENS: Table = Table::new("actor_tokens", &["instance_id", "id"])
         "organization_id",
     ])
     .aged_by("expire_at");
+
+/// Those that expired, kept as long as sessions.
+pub const AGED: AgedRows = AgedRows {
+    name: "actor tokens",
+    kept_ms: SESSION_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(ACTOR_TOKENS.delete_old(tx, before, limit)),
+};
 
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Result<Option<ActorToken>> {
     ACTOR_TOKENS.find(tx, &[instance.into(), id.into()], read).await
@@ -43,11 +52,6 @@ pub async fn insert(tx: &mut Tx, token: &ActorToken) -> Result<()> {
 /// Saves what became of a token.
 pub async fn save(tx: &mut Tx, token: &ActorToken) -> Result<()> {
     ACTOR_TOKENS.save(tx, &grant_row(&token.id, &token.grant)).await
-}
-
-/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    ACTOR_TOKENS.delete_old(tx, before, limit).await
 }
 
 fn read(row: &Row<'_>) -> Result<ActorToken, DbError> {

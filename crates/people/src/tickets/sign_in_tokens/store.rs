@@ -1,8 +1,10 @@
 //! The SQL of sign-in tokens.
 
+use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, SignInTokenId};
-use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::aging::AgedRows;
+use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::SignInToken;
 use crate::tickets::store::{grant_row, read_grant};
@@ -11,6 +13,13 @@ static SIGN_IN_TOKENS: Table = Table::new("sign_in_tokens", &["instance_id", "id
     .saved(&["status", "updated_at"])
     .fixed(&["user_id", "ticket_digest", "expire_at", "created_at", "organization_id"])
     .aged_by("expire_at");
+
+/// Those that expired, kept as long as sessions.
+pub const AGED: AgedRows = AgedRows {
+    name: "sign-in tokens",
+    kept_ms: SESSION_RETENTION_MS,
+    delete: |tx, before, limit| Box::pin(SIGN_IN_TOKENS.delete_old(tx, before, limit)),
+};
 
 pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {
     SIGN_IN_TOKENS.find(tx, &[instance.into(), id.into()], read).await
@@ -28,11 +37,6 @@ pub async fn insert(tx: &mut Tx, token: &SignInToken) -> Result<()> {
 /// Saves what became of a token.
 pub async fn save(tx: &mut Tx, token: &SignInToken) -> Result<()> {
     SIGN_IN_TOKENS.save(tx, &row(token)).await
-}
-
-/// Deletes up to `limit` tokens of any instance that expired before `before`. Says how many.
-pub async fn delete_old(tx: &mut Tx, before: Time, limit: i64) -> Result<u64> {
-    SIGN_IN_TOKENS.delete_old(tx, before, limit).await
 }
 
 fn row(token: &SignInToken) -> Vec<Value> {
