@@ -1,16 +1,17 @@
 //! The operations on actor tokens, which stand here because a token may name an organization.
 
 use latchkey_base::kinds::{ActorTokenId, UserId};
-use latchkey_base::{Code, Error, Id};
+use latchkey_base::{Code, Error, Id, Result};
+use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::instances::store as instances;
 use latchkey_people::tickets::actor_tokens::input::CreateActorToken;
 use latchkey_people::tickets::actor_tokens::model::ActorToken;
 use latchkey_people::tickets::actor_tokens::view::{self, ActorTokenView};
 use latchkey_people::tickets::actor_tokens::{CODES, rules, store};
-use latchkey_people::tickets::model::TicketSource;
+use latchkey_people::tickets::model::{Grant, TicketSource};
 use latchkey_people::tickets::rules as tickets;
 use latchkey_people::users::store as users;
 use latchkey_presence::sessions::working;
@@ -40,42 +41,44 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -
     let (grant, ticket) =
         tickets::issue(&signer, &key.instance, &source, user.clone(), input.expires_in_seconds, cx.now)?;
     let act = cx.act(&key);
-    let token = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                users::lock(tx, &act.instance, &user).await?.ok_or_else(unknown_user)?;
-                let organization = match input.org_id.filter(|id| !id.is_empty()) {
-                    Some(asked) => {
-                        let found = working::required(tx, &act, &user, &asked).await;
-                        Some(found.map_err(as_published)?)
-                    }
-                    None => None,
-                };
-                let session_seconds = input.session_max_duration_in_seconds;
-                let token = ActorToken { id, grant, actor: input.actor, session_seconds, organization };
-                store::insert(tx, &token).await?;
-                Ok(token)
-            })
-        })
-        .await?;
+    let created =
+        cx.write(move |tx| Box::pin(async move { create_in(tx, &act, &user, id, grant, input).await }));
+    let token = created.await?;
     let url = tickets::url(&cx.app.primary_url(&host, &key.settings), &ticket);
     cx.reply(&view::actor_token(&token, Some(&ticket), Some(url)))
 }
 
+async fn create_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    id: ActorTokenId,
+    grant: Grant,
+    input: CreateActorToken,
+) -> Result<ActorToken> {
+    users::lock(tx, &act.instance, user).await?.ok_or_else(unknown_user)?;
+    let organization = match input.org_id.filter(|id| !id.is_empty()) {
+        Some(asked) => Some(working::required(tx, act, user, &asked).await.map_err(as_published)?),
+        None => None,
+    };
+    let session_seconds = input.session_max_duration_in_seconds;
+    let token = ActorToken { id, grant, actor: input.actor, session_seconds, organization };
+    store::insert(tx, &token).await?;
+    Ok(token)
+}
+
 async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<ActorTokenId>) -> Reply {
     let act = cx.act(&key);
-    let token = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let found = store::lock(tx, &act.instance, &id).await?;
-                let mut token = found.ok_or_else(|| Error::not_found("actor token", &id))?;
-                token.grant = tickets::revoke(token.grant, &CODES, act.now)?;
-                store::save(tx, &token).await?;
-                Ok(token)
-            })
-        })
-        .await?;
+    let token = cx.write(move |tx| Box::pin(async move { revoke_in(tx, &act, &id).await })).await?;
     cx.reply(&view::actor_token(&token, None, None))
+}
+
+async fn revoke_in(tx: &mut Tx, act: &Act, id: &ActorTokenId) -> Result<ActorToken> {
+    let found = store::lock(tx, &act.instance, id).await?;
+    let mut token = found.ok_or_else(|| Error::not_found("actor token", id))?;
+    token.grant = tickets::revoke(token.grant, &CODES, act.now)?;
+    store::save(tx, &token).await?;
+    Ok(token)
 }
 
 /// Making one has no published 404.

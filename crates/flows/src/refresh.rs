@@ -1,12 +1,13 @@
 //! Renewing the expired token of a session for a backend, so that the browser need not be sent around.
 
 use axum::response::Response;
+use latchkey_base::kinds::SessionId;
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
 use latchkey_door::cookies::{self, SESSION};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::keyring::public_keys;
 use latchkey_people::users::activity;
 use latchkey_presence::sessions::backend::{Issuer, minted};
@@ -76,17 +77,15 @@ async fn found(tx: &mut Tx, key: &SecretKey, id: &str) -> Result<PresentSession>
 /// once, one gets through.
 async fn use_up(cx: &Cx, key: &SecretKey, session: &Session, renewal: Renewal) -> Result<()> {
     let (act, id) = (cx.act(key), session.id.clone());
-    let used = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let held = store::lock(tx, &act.instance, &id, &act.settings).await?;
-            let live = held.filter(|session| session.is_live(act.now));
-            let session = live.ok_or_else(|| Error::new(Code::SessionRefreshInactiveSession))?;
-            if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
-                return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
-            }
-            store::save(tx, &rules::used(session, &act.settings, act.now)).await
-        })
-    });
-    used.await
+    cx.write(move |tx| Box::pin(async move { use_up_in(tx, &act, &id, &renewal).await })).await
+}
+
+async fn use_up_in(tx: &mut Tx, act: &Act, id: &SessionId, renewal: &Renewal) -> Result<()> {
+    let held = store::lock(tx, &act.instance, id, &act.settings).await?;
+    let live = held.filter(|session| session.is_live(act.now));
+    let session = live.ok_or_else(|| Error::new(Code::SessionRefreshInactiveSession))?;
+    if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
+        return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
+    }
+    store::save(tx, &rules::used(session, &act.settings, act.now)).await
 }

@@ -1,14 +1,17 @@
 //! What people do with their own accounts at other providers.
 
 use axum::response::Response;
+use latchkey_base::kinds::ExternalAccountId;
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
 use latchkey_flows::me;
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_organizations::memberships::view::FrontendMembershipView;
+use latchkey_people::challenges::model::Challenge;
 use latchkey_people::external_accounts::change::disconnect;
 use latchkey_people::external_accounts::model::ExternalAccount;
 use latchkey_people::external_accounts::view::{ExternalAccountView, external_account};
@@ -140,18 +143,18 @@ async fn connect(cx: &Cx, person: &Person, input: ConnectAccount) -> Result<Exte
     let challenge = begin(cx, visitor, &connection, order).await?;
     let wanted = rules::wanted(&provider, challenge, cx.now, &*cx.app.rng);
     let (kept, target) = (wanted.clone(), UserTarget::User(person.user.id.clone()));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let mut after = before.clone();
-            // Whoever begins anew gives up what they began.
-            after.external_accounts.retain(|held| held.is_verified() || held.account.provider != provider);
-            after.external_accounts.push(kept);
-            users::save(tx, &before, &after).await
-        })
-    });
-    written.await?;
+    cx.write(move |tx| Box::pin(async move { keep(tx, &act, &target, kept).await })).await?;
     Ok(wanted)
+}
+
+/// Keeps an account that is to be proven. Whoever begins anew gives up what they began.
+async fn keep(tx: &mut Tx, act: &Act, target: &UserTarget, wanted: ExternalAccount) -> Result<()> {
+    let before = target.lock(tx, act).await?;
+    let mut after = before.clone();
+    let is_other = |held: &ExternalAccount| held.account.provider != wanted.account.provider;
+    after.external_accounts.retain(|held| held.is_verified() || is_other(held));
+    after.external_accounts.push(wanted);
+    users::save(tx, &before, &after).await
 }
 
 async fn connect_by_token(
@@ -206,17 +209,23 @@ async fn reauthorize(
     };
     let challenge = begin(cx, visitor, &connection, order).await?;
     let target = UserTarget::User(person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let mut after = before.clone();
-            let position = rules::position(&after, held.id.as_str())?;
-            after.external_accounts[position].challenge = Some(challenge);
-            users::save(tx, &before, &after).await?;
-            Ok(after.external_accounts.swap_remove(position))
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { reauthorize_in(tx, &act, &target, &held.id, challenge).await }))
+        .await
+}
+
+async fn reauthorize_in(
+    tx: &mut Tx,
+    act: &Act,
+    target: &UserTarget,
+    id: &ExternalAccountId,
+    challenge: Challenge,
+) -> Result<ExternalAccount> {
+    let before = target.lock(tx, act).await?;
+    let mut after = before.clone();
+    let position = rules::position(&after, id.as_str())?;
+    after.external_accounts[position].challenge = Some(challenge);
+    users::save(tx, &before, &after).await?;
+    Ok(after.external_accounts.swap_remove(position))
 }
 
 async fn remove(cx: Cx, person: Person, Path(id): Path<String>) -> Response {
@@ -228,15 +237,14 @@ async fn remove(cx: Cx, person: Person, Path(id): Path<String>) -> Response {
 async fn removed(cx: &Cx, person: &Person, id: String) -> Result<()> {
     person.check_reverified(cx.now)?;
     let (act, target) = (person.visitor.act(cx), UserTarget::User(person.user.id.clone()));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let (after, _) = rules::without(before.clone(), &id)?;
-            me::rules::check_entrance(&before, &after, &act.settings)?;
-            disconnect(tx, &act, &before, &id).await
-        })
-    });
-    written.await.map(|_| ())
+    cx.write(move |tx| Box::pin(async move { removed_in(tx, &act, &target, &id).await })).await
+}
+
+async fn removed_in(tx: &mut Tx, act: &Act, target: &UserTarget, id: &str) -> Result<()> {
+    let before = target.lock(tx, act).await?;
+    let (after, _) = rules::without(before.clone(), id)?;
+    me::rules::check_entrance(&before, &after, &act.settings)?;
+    disconnect(tx, act, &before, id).await.map(|_| ())
 }
 
 async fn forget_tokens(cx: Cx, person: Person, Path(id): Path<String>) -> Response {

@@ -1,6 +1,6 @@
 //! Connecting an account at another provider to somebody who is signed in.
 
-use latchkey_base::kinds::{ExternalAccountId, SessionId, UserId};
+use latchkey_base::kinds::{ClientId, ExternalAccountId, SessionId, UserId};
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{Tx, unique_violation};
@@ -10,7 +10,7 @@ use latchkey_flows::sign_in::registered::{failed, taken};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::IDENTIFICATIONS_PER_KIND;
 use latchkey_people::challenges::account::ProvenAccount;
-use latchkey_people::challenges::model::{Challenge, Newcomer};
+use latchkey_people::challenges::model::{Challenge, ChallengeFailure, Newcomer};
 use latchkey_people::challenges::rules::failure;
 use latchkey_people::external_accounts::{change, rules};
 use latchkey_people::restrictions::check::check_added;
@@ -32,37 +32,43 @@ pub(super) async fn take(
 ) -> Result<(ExternalAccountId, Challenge)> {
     let (act, is_development) = (visitor.act(cx), visitor.site.is_development());
     let client = visitor.client_id();
-    let taken = cx.write(move |tx| {
-        Box::pin(async move {
-            let invalid = || Error::new(Code::OauthCallbackInvalid);
-            let live = match &client {
-                Some(client) => {
-                    sessions::live_of_client(tx, &act.instance, client, &act.settings, act.now).await?
-                }
-                None => Vec::new(),
-            };
-            let is_own = live.iter().any(|present| present.user.id == user);
-            let before = users::lock(tx, &act.instance, &user).await?.ok_or_else(invalid)?;
-            let mut after = before.clone();
-            let is_asked = |challenge: &Challenge| challenge.secret.as_deref() == Some(digest.as_str());
-            let held =
-                after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
-            let held = held.ok_or_else(invalid)?;
-            let asked = taken(held.challenge.take(), &digest, act.now)?;
-            let kept = kept(&act, &asked)?;
-            check_begun(tx, &act, kept.session.as_ref()).await?;
-            // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
-            let is_free = is_development || (live.is_empty() && kept.is_native);
-            if !is_own && !is_free {
-                return Err(invalid());
-            }
-            held.challenge = Some(asked.clone());
-            let id = held.id.clone();
-            users::save(tx, &before, &after).await?;
-            Ok((id, asked))
-        })
-    });
-    taken.await
+    cx.write(move |tx| {
+        Box::pin(async move { take_in(tx, &act, client.as_ref(), &user, &digest, is_development).await })
+    })
+    .await
+}
+
+async fn take_in(
+    tx: &mut Tx,
+    act: &Act,
+    client: Option<&ClientId>,
+    user: &UserId,
+    digest: &str,
+    is_development: bool,
+) -> Result<(ExternalAccountId, Challenge)> {
+    let invalid = || Error::new(Code::OauthCallbackInvalid);
+    let live = match client {
+        Some(client) => sessions::live_of_client(tx, &act.instance, client, &act.settings, act.now).await?,
+        None => Vec::new(),
+    };
+    let is_own = live.iter().any(|present| &present.user.id == user);
+    let before = users::lock(tx, &act.instance, user).await?.ok_or_else(invalid)?;
+    let mut after = before.clone();
+    let is_asked = |challenge: &Challenge| challenge.secret.as_deref() == Some(digest);
+    let held = after.external_accounts.iter_mut().find(|held| held.challenge.as_ref().is_some_and(is_asked));
+    let held = held.ok_or_else(invalid)?;
+    let asked = taken(held.challenge.take(), digest, act.now)?;
+    let kept = kept(act, &asked)?;
+    check_begun(tx, act, kept.session.as_ref()).await?;
+    // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
+    let is_free = is_development || (live.is_empty() && kept.is_native);
+    if !is_own && !is_free {
+        return Err(invalid());
+    }
+    held.challenge = Some(asked.clone());
+    let id = held.id.clone();
+    users::save(tx, &before, &after).await?;
+    Ok((id, asked))
 }
 
 /// Connects the account, or notes why not. Returns where the browser goes.
@@ -139,19 +145,25 @@ async fn fail(
     error: &Error,
 ) -> Result<()> {
     let why = failure(error);
-    let failed = cx.write(move |tx| {
-        Box::pin(async move {
-            let Some(before) = users::lock(tx, &act.instance, &user).await? else { return Ok(()) };
-            let mut after = before.clone();
-            let held = after.external_accounts.iter_mut().find(|held| held.id == id);
-            if let Some(held) = held.filter(|held| held.challenge.as_ref() == Some(&asked)) {
-                held.challenge = Some(failed(asked, why));
-                users::save(tx, &before, &after).await?;
-            }
-            Ok(())
-        })
-    });
-    failed.await
+    cx.write(move |tx| Box::pin(async move { fail_in(tx, &act, &user, &id, asked, why).await })).await
+}
+
+async fn fail_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    id: &ExternalAccountId,
+    asked: Challenge,
+    why: ChallengeFailure,
+) -> Result<()> {
+    let Some(before) = users::lock(tx, &act.instance, user).await? else { return Ok(()) };
+    let mut after = before.clone();
+    let held = after.external_accounts.iter_mut().find(|held| &held.id == id);
+    if let Some(held) = held.filter(|held| held.challenge.as_ref() == Some(&asked)) {
+        held.challenge = Some(failed(asked, why));
+        users::save(tx, &before, &after).await?;
+    }
+    Ok(())
 }
 
 /// Connects an account that was proven: the one that waits for it, or a new one. Returns the user and the account.

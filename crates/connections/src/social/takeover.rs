@@ -25,27 +25,26 @@ pub(super) async fn take_over(
 ) -> Result<()> {
     let (act, user) = (act.clone(), user.clone());
     let (address, provider) = (address.to_owned(), provider.to_owned());
-    let taken = cx.write(move |tx| {
-        Box::pin(async move {
-            let mut settling = Sessions::End.lock(tx, &act, &[&user]).await?;
-            let rule = |user: User, credentials| {
-                if !is_unclaimed(&user, &address, &act) {
-                    return Ok((user, credentials, None));
-                }
-                let before = user.clone();
-                let held = (user, credentials);
-                let (user, credentials) = rules::taken_over(held, &address, &provider, act.now, &*act.rng)?;
-                Ok((user, credentials, Some(before)))
-            };
-            let (_, before) = with_secrets(tx, &act, &UserTarget::User(user), rule).await?;
-            if let Some(before) = before {
-                forget(tx, &act, &before).await?;
-                settling.settle(tx, &act, &before.id).await?;
-            }
-            Ok(())
-        })
-    });
-    taken.await
+    cx.write(move |tx| Box::pin(async move { take_over_in(tx, &act, user, &address, &provider).await })).await
+}
+
+async fn take_over_in(tx: &mut Tx, act: &Act, user: UserId, address: &str, provider: &str) -> Result<()> {
+    let mut settling = Sessions::End.lock(tx, act, &[&user]).await?;
+    let rule = |user: User, credentials| {
+        if !is_unclaimed(&user, address, act) {
+            return Ok((user, credentials, None));
+        }
+        let before = user.clone();
+        let held = (user, credentials);
+        let (user, credentials) = rules::taken_over(held, address, provider, act.now, &*act.rng)?;
+        Ok((user, credentials, Some(before)))
+    };
+    let (_, before) = with_secrets(tx, act, &UserTarget::User(user), rule).await?;
+    if let Some(before) = before {
+        forget(tx, act, &before).await?;
+        settling.settle(tx, act, &before.id).await?;
+    }
+    Ok(())
 }
 
 fn is_unclaimed(user: &User, address: &str, act: &Act) -> bool {

@@ -10,7 +10,7 @@ use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::users::change::{UserTarget, changed, save_user};
-use latchkey_people::users::model::TrustedDevice;
+use latchkey_people::users::model::{TrustedDevice, User};
 use latchkey_people::users::store as users;
 use latchkey_people::users::view::{TrustedDeviceView, trusted_device};
 use latchkey_web::api::Api;
@@ -182,16 +182,16 @@ async fn take_away(cx: &Cx, person: &Person, id: TrustedDeviceId) -> Result<Trus
     rules::find_active(&person.user, &id).ok_or_else(unknown)?;
     person.check_reverified(cx.now)?;
     let (act, target, revoked) = (person.visitor.act(cx), target(person), id.clone());
-    let work = cx.write(move |tx| {
-        Box::pin(async move {
-            let rule = |user, act: &Act| rules::revoked(user, &revoked, act.now);
-            let user = changed(tx, &act, &target, rule).await?;
-            store::delete(tx, &act.instance, &revoked).await?;
-            Ok(user)
-        })
-    });
-    let user = work.await?;
+    let user =
+        cx.write(move |tx| Box::pin(async move { take_away_in(tx, &act, &target, &revoked).await })).await?;
     user.trusted_devices.into_iter().find(|device| device.id == id).ok_or_else(unknown)
+}
+
+async fn take_away_in(tx: &mut Tx, act: &Act, target: &UserTarget, id: &TrustedDeviceId) -> Result<User> {
+    let rule = |user, act: &Act| rules::revoked(user, id, act.now);
+    let user = changed(tx, act, target, rule).await?;
+    store::delete(tx, &act.instance, id).await?;
+    Ok(user)
 }
 
 async fn validate(cx: Cx, visitor: Visitor, Form(input): Form<ValidateTrustedDevice>) -> Response {

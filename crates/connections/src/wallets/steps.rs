@@ -21,21 +21,27 @@ pub async fn prepare(cx: &Cx, person: &Person, id: IdentificationId, strategy: &
     picked(&person.user, Wallet, &id)?;
     let strategy = accepted(strategy, &person.visitor.site.settings)?;
     let (act, target, page) = (person.visitor.act(cx), target(person), person.visitor.page());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let wallet = picked(&before, Wallet, &id)?;
-            if wallet.is_verified() {
-                return Err(Error::new(Code::VerificationAlreadyVerified));
-            }
-            let request =
-                WalletRequest { strategy, address: &wallet.value, identification: Some(&id), page: &page };
-            let after = asked(before.clone(), Wallet, &id, prepare_wallet(&act, request)?);
-            users::save(tx, &before, &after).await?;
-            picked(&after, Wallet, &id)
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { prepare_in(tx, &act, &target, &id, strategy, &page).await }))
+        .await
+}
+
+async fn prepare_in(
+    tx: &mut Tx,
+    act: &Act,
+    target: &UserTarget,
+    id: &IdentificationId,
+    strategy: Strategy,
+    page: &str,
+) -> Result<Contact> {
+    let before = target.lock(tx, act).await?;
+    let wallet = picked(&before, Wallet, id)?;
+    if wallet.is_verified() {
+        return Err(Error::new(Code::VerificationAlreadyVerified));
+    }
+    let request = WalletRequest { strategy, address: &wallet.value, identification: Some(id), page };
+    let after = asked(before.clone(), Wallet, id, prepare_wallet(act, request)?);
+    users::save(tx, &before, &after).await?;
+    picked(&after, Wallet, id)
 }
 
 /// The strategy of this name, if the instance verifies wallets by it.

@@ -155,13 +155,19 @@ async fn change_credentials(
     rule: fn(User, Credentials) -> (User, Credentials),
     sessions: Sessions,
 ) -> Result<User> {
-    let changed = cx.write(move |tx| {
-        Box::pin(async move {
-            let mut settling = sessions.lock(tx, &act, &[&id]).await?;
-            let user = change_secrets(tx, &act, &UserTarget::User(id), rule).await?;
-            settling.settle(tx, &act, &user.id).await?;
-            Ok(user)
-        })
-    });
-    changed.await
+    cx.write(move |tx| Box::pin(async move { change_credentials_in(tx, &act, id, rule, sessions).await }))
+        .await
+}
+
+async fn change_credentials_in(
+    tx: &mut Tx,
+    act: &Act,
+    id: UserId,
+    rule: fn(User, Credentials) -> (User, Credentials),
+    sessions: Sessions,
+) -> Result<User> {
+    let mut settling = sessions.lock(tx, act, &[&id]).await?;
+    let user = change_secrets(tx, act, &UserTarget::User(id), rule).await?;
+    settling.settle(tx, act, &user.id).await?;
+    Ok(user)
 }

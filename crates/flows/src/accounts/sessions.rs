@@ -59,15 +59,17 @@ pub async fn change_and<R>(cx: &Cx, act: Act, id: UserId, rule: R, sessions: Ses
 where
     R: FnOnce(User, &Act) -> Result<User> + Send + 'static,
 {
-    let outcome = cx.write(move |tx| {
-        Box::pin(async move {
-            let mut settling = sessions.lock(tx, &act, &[&id]).await?;
-            let after = changed(tx, &act, &UserTarget::User(id), rule).await?;
-            settling.settle(tx, &act, &after.id).await?;
-            Ok(after)
-        })
-    });
-    outcome.await
+    cx.write(move |tx| Box::pin(async move { change_in(tx, &act, id, rule, sessions).await })).await
+}
+
+async fn change_in<R>(tx: &mut Tx, act: &Act, id: UserId, rule: R, sessions: Sessions) -> Result<User>
+where
+    R: FnOnce(User, &Act) -> Result<User> + Send,
+{
+    let mut settling = sessions.lock(tx, act, &[&id]).await?;
+    let after = changed(tx, act, &UserTarget::User(id), rule).await?;
+    settling.settle(tx, act, &after.id).await?;
+    Ok(after)
 }
 
 /// Deletes a user with all that belongs to them.

@@ -5,13 +5,14 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_door::client::{self, ClientView, ShownClient, view_context};
 use latchkey_door::reply::{Envelope, add_cookie};
 use latchkey_door::site::{RequestSite, Site};
-use latchkey_door::visitor::Visitor;
+use latchkey_door::visitor::{ClientHandle, Visitor};
 use latchkey_door::{cookies, counting, redirects};
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store as clients;
 use latchkey_presence::clients::token::{self, ClientProof};
@@ -88,38 +89,29 @@ async fn make(cx: &Cx, visitor: &mut Visitor) -> Result<()> {
 async fn sign_out(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
     visitor.require_client()?;
-    let client = cx.write(move |tx| {
-        Box::pin(async move {
-            let mut client = handle.lock(tx).await?;
-            client.last_active_session = None;
-            client.sign_in = None;
-            client.sign_up = None;
-            client.updated_at = act.now;
-            let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
-            match live.is_empty() {
-                true => clients::save(tx, &client, act.now).await.map(|()| client),
-                false => ending::end_all(tx, &act, client, live, SessionStatus::Removed).await,
-            }
-        })
-    });
+    let client = cx.write(move |tx| Box::pin(async move { sign_out_in(tx, &act, &handle).await }));
     visitor.becomes(client.await?, None);
     show(&cx, &visitor).await
+}
+
+async fn sign_out_in(tx: &mut Tx, act: &Act, handle: &ClientHandle) -> Result<Client> {
+    let mut client = handle.lock(tx).await?;
+    client.last_active_session = None;
+    client.sign_in = None;
+    client.sign_up = None;
+    client.updated_at = act.now;
+    let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    match live.is_empty() {
+        true => clients::save(tx, &client, act.now).await.map(|()| client),
+        false => ending::end_all(tx, act, client, live, SessionStatus::Removed).await,
+    }
 }
 
 /// Signs everybody out and forgets the client. The sessions stay for those who look them up.
 async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
     if visitor.client().is_some() {
-        let done = cx.write(move |tx| {
-            Box::pin(async move {
-                let client = handle.lock(tx).await?;
-                let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
-                let client = ending::end_all(tx, &act, client, live, SessionStatus::Ended).await?;
-                // Whoever still has the old secret finds nothing; a developer's browser starts anew.
-                handle.forget(tx, &client, &act).await
-            })
-        });
-        done.await?;
+        cx.write(move |tx| Box::pin(async move { destroy_in(tx, &act, &handle).await })).await?;
     }
     let mut response = cx.reply_unversioned(&Envelope::<Option<ClientView<'_>>>::alone(None))?;
     let mut nobody = visitor.alone();
@@ -131,6 +123,14 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
         false => add_cookie(response.headers_mut(), &cookies::no_client(&visitor.site))?,
     }
     Ok(response)
+}
+
+async fn destroy_in(tx: &mut Tx, act: &Act, handle: &ClientHandle) -> Result<()> {
+    let client = handle.lock(tx).await?;
+    let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    let client = ending::end_all(tx, act, client, live, SessionStatus::Ended).await?;
+    // Whoever still has the old secret finds nothing; a developer's browser starts anew.
+    handle.forget(tx, &client, act).await
 }
 
 /// Where to go on.

@@ -4,15 +4,16 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use latchkey_base::kinds::{DomainId, ProxyCheckId};
 use latchkey_base::{Code, Error, Id, Problem, Result};
-use latchkey_kernel::AppState;
+use latchkey_db::Tx;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::domains::{ids, store as hosts};
 use latchkey_kernel::instances::change::{self, ChangedSettings};
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::instances::store;
 use latchkey_kernel::origins::is_base_url;
 use latchkey_kernel::wire::{DeletedView, ListView, deleted};
+use latchkey_kernel::{App, AppState};
 use latchkey_presence::domain_changes;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
@@ -102,31 +103,34 @@ where
     R: FnOnce(&Instance) -> Result<DomainEdit> + Send + 'static,
 {
     let (act, app) = (cx.act(key), cx.app.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let found = store::lock(tx, &act.instance).await?;
-            let edit = rule(&found.ok_or_else(|| Error::not_found("instance", &act.instance))?)?;
-            if let Some(host) = &edit.claimed {
-                hosts::lock_hosts(tx).await?;
-                if app.is_reserved(host) || hosts::holder(tx, &act.instance, host).await?.is_some() {
-                    return Err(edit.taken());
-                }
-            }
-            let outcome = change::with_host(tx, &act.instance, edit.host.as_deref(), &edit.edits).await?;
-            let ChangedSettings { before, after } = outcome.map_err(|faults| edit.refusal(faults))?;
-            let left = edit.host.is_some().then(|| before.frontend_api.clone());
-            if let Some(left) = &left {
-                domain_changes::begin(tx, &act, left).await?;
-            }
-            let frontend_api = edit.host.unwrap_or_else(|| before.frontend_api.clone());
-            Ok((Instance { frontend_api, settings: after, ..before }, left))
-        })
-    });
-    let (instance, left) = written.await?;
+    let (instance, left) =
+        cx.write(move |tx| Box::pin(async move { changed_in(tx, &act, &app, rule).await })).await?;
     if let Some(left) = left {
         sign_out(cx, key, left).await;
     }
     Ok(instance)
+}
+
+async fn changed_in<R>(tx: &mut Tx, act: &Act, app: &App, rule: R) -> Result<(Instance, Option<String>)>
+where
+    R: FnOnce(&Instance) -> Result<DomainEdit> + Send,
+{
+    let found = store::lock(tx, &act.instance).await?;
+    let edit = rule(&found.ok_or_else(|| Error::not_found("instance", &act.instance))?)?;
+    if let Some(host) = &edit.claimed {
+        hosts::lock_hosts(tx).await?;
+        if app.is_reserved(host) || hosts::holder(tx, &act.instance, host).await?.is_some() {
+            return Err(edit.taken());
+        }
+    }
+    let outcome = change::with_host(tx, &act.instance, edit.host.as_deref(), &edit.edits).await?;
+    let ChangedSettings { before, after } = outcome.map_err(|faults| edit.refusal(faults))?;
+    let left = edit.host.is_some().then(|| before.frontend_api.clone());
+    if let Some(left) = &left {
+        domain_changes::begin(tx, act, left).await?;
+    }
+    let frontend_api = edit.host.unwrap_or_else(|| before.frontend_api.clone());
+    Ok((Instance { frontend_api, settings: after, ..before }, left))
 }
 
 /// Ends the first sessions of a domain that was left; a job ends what remains, or all if this fails.

@@ -7,13 +7,14 @@ use axum::response::Response;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::{Code, Error, Result, rng};
+use latchkey_db::Tx;
 use latchkey_door::client::{self, mint};
 use latchkey_door::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::reply::add_cookie;
 use latchkey_door::site::Site;
-use latchkey_door::visitor::Visitor;
-use latchkey_kernel::cx::Cx;
+use latchkey_door::visitor::{ClientHandle, Visitor};
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::keyring::Category;
 use latchkey_kernel::limits::HANDSHAKE_MS;
 use latchkey_kernel::{AppState, origins};
@@ -133,28 +134,32 @@ async fn work_for(cx: &Cx, visitor: &Visitor, asked: Option<&str>) -> Result<()>
         return Ok(());
     }
     let (act, handle) = (visitor.act(cx), visitor.client_handle());
-    let chosen = cx.write(move |tx| {
-        Box::pin(async move {
-            let client = handle.lock(tx).await?;
-            let live =
-                sessions::live_of_client(tx, &act.instance, &client.id, &act.settings, act.now).await?;
-            let active = client.last_active_session.as_ref();
-            let named = live.iter().find(|present| Some(&present.session.id) == active).or(live.first());
-            let Some(present) = named else { return Ok(()) };
-            let choice = working::choose(tx, &act, &present.session, &asked).await?;
-            let locked = sessions::lock(tx, &act.instance, &present.session.id, &act.settings).await?;
-            match locked.filter(|session| session.is_live(act.now)) {
-                Some(session) => working::save_chosen(tx, &act, session, choice).await.map(|_| ()),
-                None => Ok(()),
-            }
-        })
-    });
+    let chosen = cx.write(move |tx| Box::pin(async move { work_for_in(tx, &act, &handle, &asked).await }));
     match chosen.await {
         Ok(()) => Ok(()),
         Err(error) => match error.code() {
             Code::OrganizationNotFoundOrUnauthorized | Code::SignedOut => Ok(()),
             _ => Err(error),
         },
+    }
+}
+
+async fn work_for_in(
+    tx: &mut Tx,
+    act: &Act,
+    handle: &ClientHandle,
+    asked: &OrganizationChoice,
+) -> Result<()> {
+    let client = handle.lock(tx).await?;
+    let live = sessions::live_of_client(tx, &act.instance, &client.id, &act.settings, act.now).await?;
+    let active = client.last_active_session.as_ref();
+    let named = live.iter().find(|present| Some(&present.session.id) == active).or(live.first());
+    let Some(present) = named else { return Ok(()) };
+    let choice = working::choose(tx, act, &present.session, asked).await?;
+    let locked = sessions::lock(tx, &act.instance, &present.session.id, &act.settings).await?;
+    match locked.filter(|session| session.is_live(act.now)) {
+        Some(session) => working::save_chosen(tx, act, session, choice).await.map(|_| ()),
+        None => Ok(()),
     }
 }
 
@@ -228,19 +233,20 @@ async fn keep(cx: &Cx, visitor: &Visitor, lines: Vec<String>, carrier: &Carrier<
     let is_good_once = matches!(carrier, Carrier::Url);
     let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
     let (act, kept) = (visitor.act(cx), nonce.clone());
-    cx.write(move |tx| {
-        Box::pin(async move {
-            let handshake = StoredHandshake {
-                nonce: &kept,
-                directives: &lines,
-                is_good_once,
-                expire_at: act.now.plus_ms(HANDSHAKE_MS),
-            };
-            handshakes::insert(tx, &act.instance, &handshake, &act.master).await
-        })
-    })
-    .await?;
+    cx.write(move |tx| Box::pin(async move { keep_in(tx, &act, &kept, &lines, is_good_once).await })).await?;
     Ok(nonce)
+}
+
+async fn keep_in(
+    tx: &mut Tx,
+    act: &Act,
+    nonce: &str,
+    directives: &[String],
+    is_good_once: bool,
+) -> Result<()> {
+    let handshake =
+        StoredHandshake { nonce, directives, is_good_once, expire_at: act.now.plus_ms(HANDSHAKE_MS) };
+    handshakes::insert(tx, &act.instance, &handshake, &act.master).await
 }
 
 async fn sign(cx: &Cx, visitor: &Visitor, lines: &[String]) -> Result<String> {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use latchkey_base::Result;
+use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::instances::change;
 use latchkey_kernel::settings::Settings;
+use latchkey_organizations::access::model::Access;
 use latchkey_organizations::access::store as access;
 use latchkey_web::api::Api;
 use latchkey_web::input::Input;
@@ -115,19 +117,25 @@ async fn update_organizations(
 ) -> Reply {
     let changes = rules::organizations(&mut input)?;
     let act = cx.act(&key);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = access::lock(tx, &act.instance, act.now).await?;
-            let after = with_roles(before.clone(), &input, &act)?;
-            if after != before {
-                access::save(tx, &after, act.now).await?;
-            }
-            let changed = change::settings(tx, &act.instance, &changes.edits()).await?;
-            Ok((changed.map_err(|faults| changes.refusal(faults))?.after, after))
-        })
-    });
+    let written = cx
+        .write(move |tx| Box::pin(async move { update_organizations_in(tx, &act, &input, &changes).await }));
     let (settings, access) = written.await?;
     cx.reply(&view::organizations(&settings, &access))
+}
+
+async fn update_organizations_in(
+    tx: &mut Tx,
+    act: &Act,
+    input: &UpdateOrganizationSettings,
+    changes: &FieldChanges,
+) -> Result<(Settings, Access)> {
+    let before = access::lock(tx, &act.instance, act.now).await?;
+    let after = with_roles(before.clone(), input, act)?;
+    if after != before {
+        access::save(tx, &after, act.now).await?;
+    }
+    let changed = change::settings(tx, &act.instance, &changes.edits()).await?;
+    Ok((changed.map_err(|faults| changes.refusal(faults))?.after, after))
 }
 
 async fn get_communication(cx: Cx, key: SecretKey) -> Reply {

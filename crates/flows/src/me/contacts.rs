@@ -21,7 +21,7 @@ use latchkey_people::identifications::rules::{ContactChanges, attribute};
 use latchkey_people::identifications::view::ContactResource;
 use latchkey_people::recipients::recipient;
 use latchkey_people::restrictions::check::alias_problem;
-use latchkey_people::users::change::save_user;
+use latchkey_people::users::change::{UserTarget, save_user};
 use latchkey_people::users::model::{Contact, ContactKind, User, Verification};
 use latchkey_people::users::store as users;
 use latchkey_web::form::Form;
@@ -134,23 +134,29 @@ pub async fn prepare(
         return Err(Error::param(Code::VerificationStrategyInvalid, "strategy"));
     }
     let (act, target) = (person.visitor.act(cx), target(person));
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let contact = picked(&before, kind, &id)?;
-            if contact.is_verified() {
-                return Err(Error::new(Code::VerificationAlreadyVerified));
-            }
-            let challenge = send(tx, &act, &before, kind, &contact, way).await?;
-            let mut after = asked(before.clone(), kind, &id, challenge.clone());
-            if let Some(contact) = after.contacts_mut(kind).find_mut(&id) {
-                contact.links.note(&challenge);
-            }
-            users::save(tx, &before, &after).await?;
-            picked(&after, kind, &id)
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { prepare_in(tx, &act, &target, kind, &id, way).await })).await
+}
+
+async fn prepare_in(
+    tx: &mut Tx,
+    act: &Act,
+    target: &UserTarget,
+    kind: ContactKind,
+    id: &IdentificationId,
+    way: VerificationMethod,
+) -> Result<Contact> {
+    let before = target.lock(tx, act).await?;
+    let contact = picked(&before, kind, id)?;
+    if contact.is_verified() {
+        return Err(Error::new(Code::VerificationAlreadyVerified));
+    }
+    let challenge = send(tx, act, &before, kind, &contact, way).await?;
+    let mut after = asked(before.clone(), kind, id, challenge.clone());
+    if let Some(contact) = after.contacts_mut(kind).find_mut(id) {
+        contact.links.note(&challenge);
+    }
+    users::save(tx, &before, &after).await?;
+    picked(&after, kind, id)
 }
 
 async fn send(

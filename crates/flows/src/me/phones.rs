@@ -3,14 +3,16 @@
 use axum::response::Response;
 use latchkey_base::Result;
 use latchkey_base::kinds::IdentificationId;
+use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::identifications::handlers::picked;
 use latchkey_people::identifications::rules::ContactChanges;
 use latchkey_people::identifications::view::{PhoneNumberView, PhoneNumbers};
+use latchkey_people::users::change::UserTarget;
 use latchkey_people::users::credentials::Credentials;
 use latchkey_people::users::model::ContactKind::Phone;
 use latchkey_people::users::model::User;
@@ -137,18 +139,24 @@ async fn updated(
     }
     let (act, target) = (person.visitor.act(cx), target(person));
     let fresh = backup_codes::fresh(&*cx.app.rng);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let rule = |user: User, held: Credentials| {
-                let had_any = rules::has_second_factor(&user, &act.settings);
-                let (user, held) = rules::update_phone(user, held, &id, changes, &act.settings, act.now)?;
-                Ok(rules::with_first_codes(user, held, (!had_any).then_some(fresh), &act.settings))
-            };
-            let (user, codes) = settle::change_factors(tx, &act, &target, rule).await?;
-            Ok((picked(&user, Phone, &id)?, codes))
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { update_in(tx, &act, &target, &id, changes, fresh).await })).await
+}
+
+async fn update_in(
+    tx: &mut Tx,
+    act: &Act,
+    target: &UserTarget,
+    id: &IdentificationId,
+    changes: PhoneFactorChanges,
+    fresh: Vec<String>,
+) -> Result<UpdatedContact> {
+    let rule = |user: User, held: Credentials| {
+        let had_any = rules::has_second_factor(&user, &act.settings);
+        let (user, held) = rules::update_phone(user, held, id, changes, &act.settings, act.now)?;
+        Ok(rules::with_first_codes(user, held, (!had_any).then_some(fresh), &act.settings))
+    };
+    let (user, codes) = settle::change_factors(tx, act, target, rule).await?;
+    Ok((picked(&user, Phone, id)?, codes))
 }
 
 async fn prepare(

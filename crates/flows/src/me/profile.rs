@@ -4,11 +4,12 @@ use axum::response::Response;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
+use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::deleted;
-use latchkey_people::users::change::change;
+use latchkey_people::users::change::{UserTarget, change};
 use latchkey_people::users::credentials::CredentialsChange;
 use latchkey_people::users::input::{Metadata, UpdateUser};
 use latchkey_people::users::metadata::{self, Mode};
@@ -90,19 +91,26 @@ async fn updated(cx: &Cx, person: &Person, input: UpdateMe) -> Result<User> {
     if rules::is_sensitive(&person.user, &input) {
         person.check_reverified(cx.now)?;
     }
-    let (act, target, id) = (person.visitor.act(cx), target(person), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            // Nothing of this ends sessions, whose clients would have to be locked before.
-            let before = target.lock(tx, &act).await?;
-            rules::check_update(&before, &input, &act.settings)?;
-            update::write(tx, act, id, input, metadata, CredentialsChange::default()).await
-        })
-    });
+    let (act, target) = (person.visitor.act(cx), target(person));
+    let written =
+        cx.write(move |tx| Box::pin(async move { update_in(tx, act, &target, input, metadata).await }));
     match written.await {
         Ok(user) => Ok(user),
         Err(error) => Err(update::explain_update(cx, error, person.user.clone()).await),
     }
+}
+
+async fn update_in(
+    tx: &mut Tx,
+    act: Act,
+    target: &UserTarget,
+    input: UpdateUser,
+    metadata: Metadata,
+) -> Result<User> {
+    // Nothing of this ends sessions, whose clients would have to be locked before.
+    let before = target.lock(tx, &act).await?;
+    rules::check_update(&before, &input, &act.settings)?;
+    update::write(tx, act, before.id, input, metadata, CredentialsChange::default()).await
 }
 
 /// The same in the words of the backend's operation, and the metadata of older versions.

@@ -1,14 +1,15 @@
 //! Where the current user is signed in.
 
 use axum::response::Response;
-use latchkey_base::kinds::SessionId;
+use latchkey_base::kinds::{SessionId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Error, Result};
+use latchkey_db::Tx;
 use latchkey_door::client::{self, view_context};
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::ending;
 use latchkey_presence::sessions::model::{Session, SessionStatus};
@@ -85,16 +86,15 @@ async fn revoked(cx: &Cx, person: &Person, id: SessionId) -> Result<Session> {
         person.check_reverified(cx.now)?;
     }
     let (act, user) = (person.visitor.act(cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let unknown = || Error::not_found("session", &id);
-            let is_mine = |session: &Session| session.user == user;
-            let found = store::find(tx, &act.instance, &id, &act.settings).await?;
-            let found = found.filter(is_mine).ok_or_else(unknown)?;
-            let mut clients = Clients::lock(tx, &act, &[&found.client]).await?;
-            let session = store::lock(tx, &act.instance, &id, &act.settings).await?.ok_or_else(unknown)?;
-            ending::end(tx, &act, &mut clients, session, SessionStatus::Revoked).await
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { revoke_in(tx, &act, &user, &id).await })).await
+}
+
+async fn revoke_in(tx: &mut Tx, act: &Act, user: &UserId, id: &SessionId) -> Result<Session> {
+    let unknown = || Error::not_found("session", id);
+    let is_mine = |session: &Session| &session.user == user;
+    let found = store::find(tx, &act.instance, id, &act.settings).await?;
+    let found = found.filter(is_mine).ok_or_else(unknown)?;
+    let mut clients = Clients::lock(tx, act, &[&found.client]).await?;
+    let session = store::lock(tx, &act.instance, id, &act.settings).await?.ok_or_else(unknown)?;
+    ending::end(tx, act, &mut clients, session, SessionStatus::Revoked).await
 }

@@ -1,6 +1,7 @@
 //! Authenticator apps: a secret is shared, and the first right code shows that it arrived.
 
 use axum::response::Response;
+use latchkey_base::kinds::SessionId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
@@ -93,20 +94,27 @@ async fn finish(cx: &Cx, person: &Person, code: Secret) -> Result<Option<Vec<Str
     check_enabled(person)?;
     let (act, target, session) = (person.visitor.act(cx), target(person), person.session.id.clone());
     let fresh = backup_codes::fresh(&*cx.app.rng);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let now = act.now.seconds();
-            let rule = |user: User, held: Credentials| {
-                let (user, held) = enrolled(user, held, &code, now)?;
-                Ok(rules::with_first_codes(user, held, Some(fresh), &act.settings))
-            };
-            let (_, codes) = settle::change_factors(tx, &act, &target, rule).await?;
-            // The code was as good a proof as any later one, and cannot be given again.
-            settle::second_factor_proven(tx, &act, &session).await?;
-            Ok(codes)
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { finish_in(tx, &act, &target, &session, &code, fresh).await }))
+        .await
+}
+
+async fn finish_in(
+    tx: &mut Tx,
+    act: &Act,
+    target: &UserTarget,
+    session: &SessionId,
+    code: &Secret,
+    fresh: Vec<String>,
+) -> Result<Option<Vec<String>>> {
+    let now = act.now.seconds();
+    let rule = |user: User, held: Credentials| {
+        let (user, held) = enrolled(user, held, code, now)?;
+        Ok(rules::with_first_codes(user, held, Some(fresh), &act.settings))
+    };
+    let (_, codes) = settle::change_factors(tx, act, target, rule).await?;
+    // The code was as good a proof as any later one, and cannot be given again.
+    settle::second_factor_proven(tx, act, session).await?;
+    Ok(codes)
 }
 
 /// The user with the app that is being set up, if the code is from it.

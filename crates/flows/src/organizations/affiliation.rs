@@ -52,21 +52,32 @@ pub async fn prepare(
     let locale = person.user.locale.clone();
     let prepared = managed(&cx, &person, id, move |tx, act, member| {
         Box::pin(async move {
-            let before = change::found(tx, act, &member.organization.id, &domain).await?;
-            if before.is_verified() {
-                return Err(Error::new(Code::VerificationAlreadyVerified));
-            }
-            change::check_free(tx, &before).await?;
-            let address = rules::affiliation_address(&before, &input.affiliation_email_address)?;
-            let affiliation_tries = Some(rules::tries_with_sending(&before, act.now)?);
-            let challenge = send(tx, act, &member.organization, &before, &address, locale.as_deref()).await?;
-            let affiliation = Some(Affiliation { email_address: Some(address), challenge });
-            let after = OrganizationDomain { affiliation, affiliation_tries, ..before.clone() };
-            change::save(tx, act, (&member.access, &member.organization), (&before, after)).await
+            prepared(tx, act, member, &domain, &input.affiliation_email_address, locale.as_deref()).await
         })
     });
     let prepared = prepared.await;
     show(&cx, &person, prepared).await
+}
+
+async fn prepared(
+    tx: &mut Tx,
+    act: &Act,
+    member: &Member,
+    domain: &OrganizationDomainId,
+    address: &str,
+    locale: Option<&str>,
+) -> Result<DomainParts> {
+    let before = change::found(tx, act, &member.organization.id, domain).await?;
+    if before.is_verified() {
+        return Err(Error::new(Code::VerificationAlreadyVerified));
+    }
+    change::check_free(tx, &before).await?;
+    let address = rules::affiliation_address(&before, address)?;
+    let affiliation_tries = Some(rules::tries_with_sending(&before, act.now)?);
+    let challenge = send(tx, act, &member.organization, &before, &address, locale).await?;
+    let affiliation = Some(Affiliation { email_address: Some(address), challenge });
+    let after = OrganizationDomain { affiliation, affiliation_tries, ..before.clone() };
+    change::save(tx, act, (&member.access, &member.organization), (&before, after)).await
 }
 
 async fn send(

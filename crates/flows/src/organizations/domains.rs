@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use axum::response::Response;
-use latchkey_base::kinds::{OrganizationDomainId, OrganizationId};
+use latchkey_base::kinds::{OrganizationDomainId, OrganizationId, UserId};
 use latchkey_base::{Error, Result};
 use latchkey_db::{TransactionBody, Tx};
 use latchkey_door::client::view_context;
@@ -204,20 +204,27 @@ async fn create_all(
     Form(input): Form<CreateDomains>,
 ) -> Response {
     let created = managed(&cx, &person, id, move |tx, act, member| {
-        Box::pin(async move {
-            let mode = rules::mode_or_default(input.enrollment_mode.as_deref(), &act.settings)?;
-            let (mut domains, mut failures) = (Vec::new(), Vec::new());
-            for name in distinct_names(input.names) {
-                match add(tx, act, member, &name, mode).await {
-                    Ok(parts) => domains.push(parts),
-                    Err(error) => failures.push(NameFailure { name, code: refusal(error)? }),
-                }
-            }
-            Ok((domains, failures))
-        })
+        Box::pin(async move { added(tx, act, member, input).await })
     });
     let created = created.await;
     show_all(&cx, &person, created).await
+}
+
+async fn added(
+    tx: &mut Tx,
+    act: &Act,
+    member: &Member,
+    input: CreateDomains,
+) -> Result<(Vec<DomainParts>, Vec<NameFailure>)> {
+    let mode = rules::mode_or_default(input.enrollment_mode.as_deref(), &act.settings)?;
+    let (mut domains, mut failures) = (Vec::new(), Vec::new());
+    for name in distinct_names(input.names) {
+        match add(tx, act, member, &name, mode).await {
+            Ok(parts) => domains.push(parts),
+            Err(error) => failures.push(NameFailure { name, code: refusal(error)? }),
+        }
+    }
+    Ok((domains, failures))
 }
 
 /// Those of a list of names that stand there for the first time, in whatever way they are written.
@@ -312,19 +319,27 @@ async fn update_mode(
     Form(input): Form<UpdateMode>,
 ) -> Response {
     let changed = managed(&cx, &person, id, move |tx, act, member| {
-        Box::pin(async move {
-            let before = change::found(tx, act, &member.organization.id, &domain).await?;
-            let mut after = before.clone();
-            after.enrollment_mode = rules::mode(&input.enrollment_mode, &act.settings)?;
-            let to = (&member.access, &member.organization);
-            match input.delete_pending {
-                Some(true) => change::save_and_withdraw(tx, act, to, (&before, after)).await,
-                Some(false) | None => change::save(tx, act, to, (&before, after)).await,
-            }
-        })
+        Box::pin(async move { update_mode_in(tx, act, member, &domain, &input).await })
     });
     let changed = changed.await;
     show(&cx, &person, changed).await
+}
+
+async fn update_mode_in(
+    tx: &mut Tx,
+    act: &Act,
+    member: &Member,
+    domain: &OrganizationDomainId,
+    input: &UpdateMode,
+) -> Result<DomainParts> {
+    let before = change::found(tx, act, &member.organization.id, domain).await?;
+    let mut after = before.clone();
+    after.enrollment_mode = rules::mode(&input.enrollment_mode, &act.settings)?;
+    let to = (&member.access, &member.organization);
+    match input.delete_pending {
+        Some(true) => change::save_and_withdraw(tx, act, to, (&before, after)).await,
+        Some(false) | None => change::save(tx, act, to, (&before, after)).await,
+    }
 }
 
 /// A member who may see the domains of an organization.
@@ -358,13 +373,18 @@ where
     let (act, user) = (person.visitor.act(cx), person.user.id.clone());
     let written = cx.write(move |tx| {
         Box::pin(async move {
-            let member = Member::lock(tx, &act, &user, &id).await?;
-            member.check(MANAGE_DOMAINS)?;
-            rules::check_enabled(&act.settings)?;
+            let member = lock_manager(tx, &act, &user, &id).await?;
             rule(tx, &act, &member).await
         })
     });
     written.await.map_err(explained)
+}
+
+/// As `manager`, inside a transaction that writes: the organization is locked.
+async fn lock_manager(tx: &mut Tx, act: &Act, user: &UserId, id: &OrganizationId) -> Result<Member> {
+    let member = Member::lock_with(tx, act, user, id, MANAGE_DOMAINS).await?;
+    rules::check_enabled(&act.settings)?;
+    Ok(member)
 }
 
 /// Answers with a domain as it is now, to somebody who may manage it.

@@ -2,8 +2,9 @@
 
 use axum::response::Response;
 use latchkey_base::Result;
-use latchkey_base::kinds::{OrganizationId, OrganizationInvitationId};
+use latchkey_base::kinds::{OrganizationId, OrganizationInvitationId, UserId};
 use latchkey_base::page::{MAX_LIMIT, Paging};
+use latchkey_db::Tx;
 use latchkey_door::client::view_context;
 use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
@@ -20,9 +21,11 @@ use latchkey_organizations::invitations::change::{
 use latchkey_organizations::invitations::input::{CreateInvitation, InvitationFilter, ListInvitations};
 use latchkey_organizations::invitations::list::{self, InvitationPage};
 use latchkey_organizations::invitations::model::InvitationParts;
+use latchkey_organizations::invitations::rules::DraftInvitation;
 use latchkey_organizations::invitations::view::{self, FrontendInvitationView};
 use latchkey_organizations::invitations::{rules, store};
 use latchkey_organizations::orgs::rules::check_enabled;
+use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -232,21 +235,26 @@ async fn invited(
         };
         drafts.push(rules::draft(input, &act, &signer)?);
     }
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let member = Member::lock(tx, &act, &user.id, &id).await?;
-            member.check(MANAGE_MEMBERSHIPS)?;
-            let told: Vec<&str> = drafts.iter().map(|draft| draft.email_address.as_str()).collect();
-            sending::await_turns(tx, &act, &told).await?;
-            let inviter = Inviter::Member(user);
-            let mut made = Vec::with_capacity(drafts.len());
-            for draft in drafts {
-                made.push(invite(tx, &act, place(&act, &member), &inviter, draft).await?);
-            }
-            Ok((made, member.access))
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { invited_in(tx, &act, user, &id, drafts).await })).await
+}
+
+async fn invited_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: User,
+    id: &OrganizationId,
+    drafts: Vec<DraftInvitation>,
+) -> Result<(Vec<InvitationParts>, Access)> {
+    let member = Member::lock(tx, act, &user.id, id).await?;
+    member.check(MANAGE_MEMBERSHIPS)?;
+    let told: Vec<&str> = drafts.iter().map(|draft| draft.email_address.as_str()).collect();
+    sending::await_turns(tx, act, &told).await?;
+    let inviter = Inviter::Member(user);
+    let mut made = Vec::with_capacity(drafts.len());
+    for draft in drafts {
+        made.push(invite(tx, act, place(act, &member), &inviter, draft).await?);
+    }
+    Ok((made, member.access))
 }
 
 async fn list_all(
@@ -293,16 +301,23 @@ async fn revoke(
     Path((organization, id)): Path<(OrganizationId, OrganizationInvitationId)>,
 ) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let member = Member::lock(tx, &act, &user, &organization).await?;
-            member.check(MANAGE_MEMBERSHIPS)?;
-            let parts = change::revoke(tx, &act, place(&act, &member), &id).await?;
-            Ok((parts, member.access))
-        })
-    });
+    let written =
+        cx.write(move |tx| Box::pin(async move { revoke_in(tx, &act, &user, &organization, &id).await }));
     let outcome = written.await;
     show(&cx, &person, outcome).await
+}
+
+async fn revoke_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    organization: &OrganizationId,
+    id: &OrganizationInvitationId,
+) -> Result<(InvitationParts, Access)> {
+    let member = Member::lock(tx, act, user, organization).await?;
+    member.check(MANAGE_MEMBERSHIPS)?;
+    let parts = change::revoke(tx, act, place(act, &member), id).await?;
+    Ok((parts, member.access))
 }
 
 fn place<'a>(act: &'a Act, member: &'a Member) -> InvitationPlace<'a> {
@@ -325,19 +340,23 @@ async fn mine(cx: &Cx, person: &Person, query: ListFrontendInvitations) -> Resul
 
 async fn accept(cx: Cx, person: Person, Path(id): Path<OrganizationInvitationId>) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            check_enabled(&act.settings)?;
-            let user = users::lock(tx, &act.instance, &user).await?.ok_or_else(not_found)?;
-            let found = store::find(tx, &act.instance, &id).await?;
-            // Whoever has not proven the address does not learn whether there is such an invitation.
-            let own = found.filter(|invitation| rules::is_for(invitation, &user)).ok_or_else(not_found)?;
-            let AcceptedInvitation { parts, access } = change::accept(tx, &act, &user, &own.id).await?;
-            Ok((parts, access))
-        })
-    });
-    let outcome = written.await;
+    let outcome = cx.write(move |tx| Box::pin(async move { accept_in(tx, &act, &user, &id).await })).await;
     show(&cx, &person, outcome).await
+}
+
+async fn accept_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    id: &OrganizationInvitationId,
+) -> Result<(InvitationParts, Access)> {
+    check_enabled(&act.settings)?;
+    let user = users::lock(tx, &act.instance, user).await?.ok_or_else(not_found)?;
+    let found = store::find(tx, &act.instance, id).await?;
+    // Whoever has not proven the address does not learn whether there is such an invitation.
+    let own = found.filter(|invitation| rules::is_for(invitation, &user)).ok_or_else(not_found)?;
+    let AcceptedInvitation { parts, access } = change::accept(tx, act, &user, &own.id).await?;
+    Ok((parts, access))
 }
 
 async fn show(cx: &Cx, person: &Person, outcome: Result<(InvitationParts, Access)>) -> Response {

@@ -2,11 +2,12 @@
 
 use axum::extract::Request;
 use axum::response::Response;
-use latchkey_base::kinds::OrganizationId;
+use latchkey_base::kinds::{ImageId, OrganizationId, UserId};
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::wire::deleted;
 use latchkey_organizations::access::model::MANAGE_PROFILE;
@@ -59,15 +60,14 @@ async fn uploaded(cx: &Cx, person: &Person, id: OrganizationId, request: Request
 
 async fn delete(cx: Cx, person: Person, Path(id): Path<OrganizationId>) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let member = Member::lock_with(tx, &act, &user, &id, MANAGE_PROFILE).await?;
-            let missing = || Error::new(Code::ImageNotFound);
-            let image = member.organization.image.clone().ok_or_else(missing)?;
-            set_logo(tx, &act, member.organization, None, &member.access).await?;
-            Ok(image)
-        })
-    });
-    let outcome = written.await;
+    let outcome = cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, &user, &id).await })).await;
     person.visitor.answer(&cx, outcome.map(|image| deleted("image", &image))).await
+}
+
+async fn delete_in(tx: &mut Tx, act: &Act, user: &UserId, id: &OrganizationId) -> Result<ImageId> {
+    let member = Member::lock_with(tx, act, user, id, MANAGE_PROFILE).await?;
+    let missing = || Error::new(Code::ImageNotFound);
+    let image = member.organization.image.clone().ok_or_else(missing)?;
+    set_logo(tx, act, member.organization, None, &member.access).await?;
+    Ok(image)
 }

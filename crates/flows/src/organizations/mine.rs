@@ -1,15 +1,17 @@
 //! The organizations of the current user.
 
 use axum::response::Response;
-use latchkey_base::kinds::OrganizationId;
+use latchkey_base::kinds::{OrganizationId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{PageQuery, deleted};
 use latchkey_organizations::access::store as access;
 use latchkey_organizations::memberships::change;
+use latchkey_organizations::memberships::model::MembershipParts;
 use latchkey_organizations::memberships::store;
 use latchkey_organizations::orgs::rules::check_enabled;
 use latchkey_people::users::store as users;
@@ -51,22 +53,21 @@ async fn found(cx: &Cx, person: &Person, paging: Paging) -> Result<Memberships> 
 
 async fn leave(cx: Cx, person: Person, Path(id): Path<OrganizationId>) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            // Of two organizations that somebody leaves at once one stays, where everybody works for one.
-            users::lock(tx, &act.instance, &user).await?.ok_or_else(|| Error::new(Code::SignedOut))?;
-            let Member { access, .. } = Member::lock(tx, &act, &user, &id).await?;
-            if act.settings.organizations.is_choice_forced()
-                && store::count_of_user(tx, &act.instance, &user).await? == 1
-            {
-                return Err(Error::new(Code::PersonalAccountsNotAllowed));
-            }
-            let gone = || Error::new(Code::OrganizationNotFoundOrUnauthorized);
-            let parts = store::find_parts(tx, &act.instance, &id, &user).await?.ok_or_else(gone)?;
-            change::leave(tx, &act, &access, parts).await
-        })
-    });
-    let outcome = written.await;
+    let outcome = cx.write(move |tx| Box::pin(async move { leave_in(tx, &act, &user, &id).await })).await;
     let gone = outcome.map(|parts| deleted("organization_membership", &parts.membership.id));
     person.visitor.answer(&cx, gone).await
+}
+
+async fn leave_in(tx: &mut Tx, act: &Act, user: &UserId, id: &OrganizationId) -> Result<MembershipParts> {
+    // Of two organizations that somebody leaves at once one stays, where everybody works for one.
+    users::lock(tx, &act.instance, user).await?.ok_or_else(|| Error::new(Code::SignedOut))?;
+    let Member { access, .. } = Member::lock(tx, act, user, id).await?;
+    if act.settings.organizations.is_choice_forced()
+        && store::count_of_user(tx, &act.instance, user).await? == 1
+    {
+        return Err(Error::new(Code::PersonalAccountsNotAllowed));
+    }
+    let gone = || Error::new(Code::OrganizationNotFoundOrUnauthorized);
+    let parts = store::find_parts(tx, &act.instance, id, user).await?.ok_or_else(gone)?;
+    change::leave(tx, act, &access, parts).await
 }

@@ -47,23 +47,30 @@ pub async fn prepare_all(
     Form(input): Form<DomainIds>,
 ) -> Response {
     let prepared = managed(&cx, &person, id, move |tx, act, member| {
-        Box::pin(async move {
-            let (mut domains, mut failures) = (Vec::new(), Vec::new());
-            for text in distinct(input.organization_domain_ids) {
-                let outcome = match Id::parse(&text) {
-                    Some(id) => prepared(tx, act, member, &id).await,
-                    None => Err(not_found(&text)),
-                };
-                match outcome {
-                    Ok(parts) => domains.push(parts),
-                    Err(error) => failures.push(IdFailure { id: text, code: refusal(error)? }),
-                }
-            }
-            Ok((domains, failures))
-        })
+        Box::pin(async move { all_prepared(tx, act, member, distinct(input.organization_domain_ids)).await })
     });
     let prepared = prepared.await;
     show_all(&cx, &person, prepared).await
+}
+
+async fn all_prepared(
+    tx: &mut Tx,
+    act: &Act,
+    member: &Member,
+    texts: Vec<String>,
+) -> Result<(Vec<DomainParts>, Vec<IdFailure>)> {
+    let (mut domains, mut failures) = (Vec::new(), Vec::new());
+    for text in texts {
+        let outcome = match Id::parse(&text) {
+            Some(id) => prepared(tx, act, member, &id).await,
+            None => Err(not_found(&text)),
+        };
+        match outcome {
+            Ok(parts) => domains.push(parts),
+            Err(error) => failures.push(IdFailure { id: text, code: refusal(error)? }),
+        }
+    }
+    Ok((domains, failures))
 }
 
 /// Asks for a new record in place of the one that was asked for.
@@ -130,22 +137,29 @@ async fn attempted_all(
     });
     let lookups = join_all(lookups).await;
     managed(cx, person, id, move |tx, act, member| {
-        Box::pin(async move {
-            let (mut domains, mut failures) = (Vec::new(), Vec::new());
-            for (id, outcome) in lookups {
-                let outcome = match outcome {
-                    Ok(lookup) => noted(tx, act, member, lookup).await,
-                    Err(error) => Err(error),
-                };
-                match outcome {
-                    Ok(parts) => domains.push(parts),
-                    Err(error) => failures.push(IdFailure { id, code: refusal(error)? }),
-                }
-            }
-            Ok((domains, failures))
-        })
+        Box::pin(async move { all_noted(tx, act, member, lookups).await })
     })
     .await
+}
+
+async fn all_noted(
+    tx: &mut Tx,
+    act: &Act,
+    member: &Member,
+    lookups: Vec<(String, Result<Lookup>)>,
+) -> Result<(Vec<DomainParts>, Vec<IdFailure>)> {
+    let (mut domains, mut failures) = (Vec::new(), Vec::new());
+    for (id, outcome) in lookups {
+        let outcome = match outcome {
+            Ok(lookup) => noted(tx, act, member, lookup).await,
+            Err(error) => Err(error),
+        };
+        match outcome {
+            Ok(parts) => domains.push(parts),
+            Err(error) => failures.push(IdFailure { id, code: refusal(error)? }),
+        }
+    }
+    Ok((domains, failures))
 }
 
 /// What was found out about a domain as it was.

@@ -109,15 +109,14 @@ async fn update(
 async fn delete(cx: Cx, person: Person, Path(id): Path<OrganizationId>) -> Response {
     let gone = deleted("organization", &id);
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let member = Member::lock_with(tx, &act, &user, &id, DELETE_PROFILE).await?;
-            match member.organization.admin_delete_enabled {
-                true => removals::delete_organization(tx, &act, &id).await,
-                false => Err(Error::new(Code::OrganizationAdminDeleteNotEnabled)),
-            }
-        })
-    });
-    let outcome = written.await;
+    let outcome = cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, &user, &id).await })).await;
     person.visitor.answer(&cx, outcome.map(|_| gone)).await
+}
+
+async fn delete_in(tx: &mut Tx, act: &Act, user: &UserId, id: &OrganizationId) -> Result<Organization> {
+    let member = Member::lock_with(tx, act, user, id, DELETE_PROFILE).await?;
+    match member.organization.admin_delete_enabled {
+        true => removals::delete_organization(tx, act, id).await,
+        false => Err(Error::new(Code::OrganizationAdminDeleteNotEnabled)),
+    }
 }

@@ -1,7 +1,7 @@
 //! Requests of people to join an organization, as those of its members see them who may manage memberships.
 
 use axum::response::Response;
-use latchkey_base::kinds::{OrganizationId, OrganizationSuggestionId};
+use latchkey_base::kinds::{OrganizationId, OrganizationSuggestionId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
@@ -119,28 +119,34 @@ async fn accept(
     Path((id, request)): Path<(OrganizationId, OrganizationSuggestionId)>,
 ) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let accepted = cx.write(move |tx| {
-        Box::pin(async move {
-            // Whoever becomes a member is locked before the organization.
-            let found = store::find_parts(tx, &act.instance, &request).await?;
-            let asker = match found.filter(|parts| parts.suggestion.organization == id) {
-                Some(parts) => users::lock(tx, &act.instance, &parts.suggestion.user).await?,
-                None => None,
-            };
-            let member = Member::lock(tx, &act, &user, &id).await?;
-            let suggestion = waiting(tx, &act, &member, &request).await?;
-            let asker = asker.ok_or_else(|| not_found(&request))?;
-            let Member { access, organization, .. } = member;
-            let set = access.role_set(&organization.role_set);
-            let set = set.ok_or_else(|| Error::internal("the organization has no role set"))?;
-            let joining = Joining::with_role(&set.default_role);
-            // This closes the request too.
-            join(tx, &act, &access, organization, &asker, joining).await?;
-            parts(tx, &act, &suggestion.id).await
-        })
-    });
-    let accepted = accepted.await;
+    let accepted =
+        cx.write(move |tx| Box::pin(async move { accept_in(tx, &act, &user, &id, &request).await })).await;
     show(&cx, &person, accepted).await
+}
+
+async fn accept_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    organization: &OrganizationId,
+    id: &OrganizationSuggestionId,
+) -> Result<SuggestionParts> {
+    // Whoever becomes a member is locked before the organization.
+    let found = store::find_parts(tx, &act.instance, id).await?;
+    let asker = match found.filter(|parts| &parts.suggestion.organization == organization) {
+        Some(parts) => users::lock(tx, &act.instance, &parts.suggestion.user).await?,
+        None => None,
+    };
+    let member = Member::lock(tx, act, user, organization).await?;
+    let suggestion = waiting(tx, act, &member, id).await?;
+    let asker = asker.ok_or_else(|| not_found(id))?;
+    let Member { access, organization, .. } = member;
+    let set = access.role_set(&organization.role_set);
+    let set = set.ok_or_else(|| Error::internal("the organization has no role set"))?;
+    let joining = Joining::with_role(&set.default_role);
+    // This closes the request too.
+    join(tx, act, &access, organization, &asker, joining).await?;
+    parts(tx, act, &suggestion.id).await
 }
 
 async fn reject(
@@ -149,18 +155,23 @@ async fn reject(
     Path((id, request)): Path<(OrganizationId, OrganizationSuggestionId)>,
 ) -> Response {
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
-    let rejected = cx.write(move |tx| {
-        Box::pin(async move {
-            let member = Member::lock(tx, &act, &user, &id).await?;
-            let suggestion = waiting(tx, &act, &member, &request).await?;
-            let suggestion =
-                Suggestion { status: SuggestionStatus::Rejected, updated_at: act.now, ..suggestion };
-            store::save(tx, &suggestion).await?;
-            parts(tx, &act, &suggestion.id).await
-        })
-    });
-    let rejected = rejected.await;
+    let rejected =
+        cx.write(move |tx| Box::pin(async move { reject_in(tx, &act, &user, &id, &request).await })).await;
     show(&cx, &person, rejected).await
+}
+
+async fn reject_in(
+    tx: &mut Tx,
+    act: &Act,
+    user: &UserId,
+    organization: &OrganizationId,
+    id: &OrganizationSuggestionId,
+) -> Result<SuggestionParts> {
+    let member = Member::lock(tx, act, user, organization).await?;
+    let suggestion = waiting(tx, act, &member, id).await?;
+    let suggestion = Suggestion { status: SuggestionStatus::Rejected, updated_at: act.now, ..suggestion };
+    store::save(tx, &suggestion).await?;
+    parts(tx, act, &suggestion.id).await
 }
 
 /// Locks a request that waits for an answer, for a member who may give one.

@@ -8,7 +8,7 @@ use latchkey_db::Tx;
 use latchkey_door::client::{self, mint, view_context};
 use latchkey_door::person::{Person, PersonInPath};
 use latchkey_door::reply::Envelope;
-use latchkey_door::visitor::Visitor;
+use latchkey_door::visitor::{ClientHandle, Visitor};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::{AppState, limits};
 use latchkey_organizations::choices::ChosenOrganization;
@@ -92,25 +92,7 @@ async fn touch(
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
     let organization = text(input.active_organization_id);
     let asked = OrganizationChoice::read(organization.as_deref(), &act.settings);
-    let touched = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let mut client = handle.lock(tx).await?;
-            let session = find_live(tx, act, &client, &id).await?;
-            let choice = working::choose(tx, act, &session, &asked).await?;
-            let session = lock_live(tx, act, &client, &id).await?;
-            let session = rules::used(session, &act.settings, act.now);
-            let session = working::save_chosen(tx, act, session, choice).await?;
-            // Apps compare tokens with the time of the client's last change, so it only moves when
-            // another session becomes the active one.
-            if client.last_active_session.as_ref() != Some(&session.id) {
-                client.last_active_session = Some(session.id.clone());
-                client.updated_at = act.now;
-            }
-            clients::save(tx, &client, act.now).await?;
-            Ok((client, session.id))
-        })
-    });
+    let touched = cx.write(move |tx| Box::pin(async move { touch_in(tx, &act, &handle, &id, &asked).await }));
     let outcome = match touched.await {
         Ok((client, id)) => {
             visitor.becomes(client, None);
@@ -125,6 +107,29 @@ async fn touch(
     Ok(show(&cx, &visitor, outcome).await)
 }
 
+async fn touch_in(
+    tx: &mut Tx,
+    act: &Act,
+    handle: &ClientHandle,
+    id: &SessionId,
+    asked: &OrganizationChoice,
+) -> Result<(Client, SessionId)> {
+    let mut client = handle.lock(tx).await?;
+    let session = find_live(tx, act, &client, id).await?;
+    let choice = working::choose(tx, act, &session, asked).await?;
+    let session = lock_live(tx, act, &client, id).await?;
+    let session = rules::used(session, &act.settings, act.now);
+    let session = working::save_chosen(tx, act, session, choice).await?;
+    // Apps compare tokens with the time of the client's last change, so it only moves when
+    // another session becomes the active one.
+    if client.last_active_session.as_ref() != Some(&session.id) {
+        client.last_active_session = Some(session.id.clone());
+        client.updated_at = act.now;
+    }
+    clients::save(tx, &client, act.now).await?;
+    Ok((client, session.id))
+}
+
 async fn end(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
     finish(cx, visitor, id, SessionStatus::Ended).await
 }
@@ -135,16 +140,8 @@ async fn remove(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response
 
 async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: SessionStatus) -> Response {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
-    let finished = cx.write(move |tx| {
-        Box::pin(async move {
-            let client = handle.lock(tx).await?;
-            let found = store::lock(tx, &act.instance, &id, &act.settings).await?;
-            let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(&id))?;
-            let mut clients = Clients::of(vec![client]);
-            let session = ending::end(tx, &act, &mut clients, session, status).await?;
-            Ok((clients.take(&session.client), session.id))
-        })
-    });
+    let finished =
+        cx.write(move |tx| Box::pin(async move { finish_in(tx, &act, &handle, &id, status).await }));
     let outcome = match finished.await {
         Ok((client, id)) => {
             if let Some(client) = client {
@@ -155,6 +152,21 @@ async fn finish(cx: Cx, mut visitor: Visitor, id: SessionId, status: SessionStat
         Err(error) => Err(error),
     };
     show(&cx, &visitor, outcome).await
+}
+
+async fn finish_in(
+    tx: &mut Tx,
+    act: &Act,
+    handle: &ClientHandle,
+    id: &SessionId,
+    status: SessionStatus,
+) -> Result<(Option<Client>, SessionId)> {
+    let client = handle.lock(tx).await?;
+    let found = store::lock(tx, &act.instance, id, &act.settings).await?;
+    let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(id))?;
+    let mut clients = Clients::of(vec![client]);
+    let session = ending::end(tx, act, &mut clients, session, status).await?;
+    Ok((clients.take(&session.client), session.id))
 }
 
 /// The name of an organization, as forms send it: empty rather than null.
@@ -237,21 +249,19 @@ async fn note_use(cx: &Cx, visitor: &Visitor, present: PresentSession) -> Result
         return Ok(());
     }
     let (act, id) = (visitor.act(cx), session.id);
-    let noted = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let found = store::lock(tx, &act.instance, &id, &act.settings).await?;
-            match found.filter(|session| session.is_live(act.now)) {
-                Some(session) => {
-                    ending::save(tx, act, rules::used(session, &act.settings, act.now)).await.map(|_| ())
-                }
-                None => Ok(()),
-            }
-        })
-    });
-    noted.await?;
+    cx.write(move |tx| Box::pin(async move { note_use_in(tx, &act, &id).await })).await?;
     activity::note(cx, &user).await;
     Ok(())
+}
+
+async fn note_use_in(tx: &mut Tx, act: &Act, id: &SessionId) -> Result<()> {
+    let found = store::lock(tx, &act.instance, id, &act.settings).await?;
+    match found.filter(|session| session.is_live(act.now)) {
+        Some(session) => {
+            ending::save(tx, act, rules::used(session, &act.settings, act.now)).await.map(|_| ())
+        }
+        None => Ok(()),
+    }
 }
 
 /// A session of the visitor's client, whatever became of it, with its user.
