@@ -133,7 +133,7 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
         .route("/openapi.json", get(written_document))
         .route("/reference", get(reference::page))
         .route("/webhooks/portal", get(latchkey_events::webhooks::page::show));
-    let backend = surrounded(backend, unbuilt::read(unbuilt::BACKEND), no_page::BACKEND);
+    let backend = Refusals::new(unbuilt::BACKEND, no_page::BACKEND).around(backend.merge(of_all_instances()));
     let backend = match operations.iter().any(|operation| gate::address_rate(operation).is_some()) {
         true => backend.layer(from_fn_with_state(state.clone(), gate::count_addresses)),
         false => backend,
@@ -155,14 +155,16 @@ pub fn routers(parts: AppParts, counts: &JobCounts, groups: &[Group]) -> Routers
     let alone = Arc::new(Edge::new(Arc::default(), TIMEOUT, rng.clone(), answers));
     let watched = watched.method_not_allowed_fallback(wrong_method).fallback(wrong_path);
     let metrics = edged(watched, alone, bodies, Callers::of_backend, state.clone());
-    let pages = groups
-        .iter()
-        .fold(latchkey_flows::pages(frontend, scripts_dir), |router, group| (group.pages)(router));
-    let pages = surrounded(pages, unbuilt::read(unbuilt::FRONTEND), no_page::FRONTEND);
-    let gated = pages.layer(from_fn_with_state(state.clone(), gate::pass)).layer(Extension(FromScripts));
+    let refusals = Refusals::new(unbuilt::FRONTEND, no_page::FRONTEND);
+    let pages = groups.iter().fold(frontend, |router, group| (group.pages)(router));
+    let gated = refusals.around(pages).layer(from_fn_with_state(state.clone(), gate::pass));
+    // What is the same for every instance answers without one.
+    let open = refusals.of_methods(of_all_instances().merge(latchkey_flows::scripts(scripts_dir)));
+    let frontend = gated.merge(open).layer(Extension(FromScripts));
     let answers = AnswerBudget::new(FRONTEND_ANSWERS_BYTES);
     let edge = Arc::new(Edge::new(frontend_operations, TIMEOUT, rng, answers).gated());
-    let frontend = as_browsers_write(edged(gated, edge, frontend_bodies, Callers::of_browser, state.clone()));
+    let frontend =
+        as_browsers_write(edged(frontend, edge, frontend_bodies, Callers::of_browser, state.clone()));
     Routers { backend, frontend, metrics, app: state.0 }
 }
 
@@ -172,28 +174,51 @@ fn registry(groups: &[Group]) -> Registry {
     registry
 }
 
-/// What stands around the operations of either face, and the answers where none of them is meant.
-fn surrounded(router: Router<AppState>, unbuilt: Vec<Unbuilt>, face: ListenerPages) -> Router<AppState> {
-    let unbuilt: Arc<[Unbuilt]> = unbuilt.into();
-    let refusing = |is_unknown: bool| {
-        let unbuilt = unbuilt.clone();
-        move |method: Method, uri: Uri, headers: HeaderMap| {
-            let answer = match unbuilt::answer(&unbuilt, &method, &uri) {
-                Some(error) => Err(error),
-                None if is_unknown => face.answer(&method, &uri, &headers),
-                None => Err(Error::new(Code::MethodNotAllowed)),
-            };
-            std::future::ready(answer.map_err(Failure))
-        }
-    };
-    router
+/// What either listener serves without asking which instance is meant.
+fn of_all_instances() -> Router<AppState> {
+    Router::new()
         .route("/images/avatar_placeholder/{owner_id}", get(pictures::drawn))
         // Its former address, which applications may have kept.
         .route("/images/default/{owner_id}", get(pictures::drawn))
         .route("/images/{instance_id}/{image_id}", get(pictures::uploaded))
         .route("/healthz", get(|| async { "ok" }))
-        .method_not_allowed_fallback(refusing(false))
-        .fallback(refusing(true))
+}
+
+/// The answers of a listener where none of its operations and pages is meant.
+#[derive(Clone)]
+struct Refusals {
+    unbuilt: Arc<[Unbuilt]>,
+    pages: ListenerPages,
+}
+
+impl Refusals {
+    fn new(published: &'static str, pages: ListenerPages) -> Refusals {
+        Refusals { unbuilt: unbuilt::read(published).into(), pages }
+    }
+
+    fn around(&self, router: Router<AppState>) -> Router<AppState> {
+        let refusals = self.clone();
+        self.of_methods(router).fallback(move |method: Method, uri: Uri, headers: HeaderMap| {
+            let answer = match refusals.unbuilt(&method, &uri) {
+                Some(error) => Err(error),
+                None => refusals.pages.answer(&method, &uri, &headers),
+            };
+            std::future::ready(answer.map_err(Failure))
+        })
+    }
+
+    /// For paths that are there, but not with every method.
+    fn of_methods(&self, router: Router<AppState>) -> Router<AppState> {
+        let refusals = self.clone();
+        router.method_not_allowed_fallback(move |method: Method, uri: Uri| {
+            let unbuilt = refusals.unbuilt(&method, &uri);
+            std::future::ready(Failure(unbuilt.unwrap_or_else(|| Error::new(Code::MethodNotAllowed))))
+        })
+    }
+
+    fn unbuilt(&self, method: &Method, uri: &Uri) -> Option<Error> {
+        unbuilt::answer(&self.unbuilt, method, uri)
+    }
 }
 
 /// The memory for the bodies of one face.

@@ -40,7 +40,7 @@ use latchkey_kernel::group::Group;
 use latchkey_web::api::Api;
 
 /// What the group adds to the server.
-pub const GROUP: Group = Group { backend, frontend, ..Group::named("flows") };
+pub const GROUP: Group = Group { backend, frontend, pages: portal::pages::routes, ..Group::named("flows") };
 
 fn backend(api: &mut Api<AppState>) {
     accounts::backend::routes(api);
@@ -71,13 +71,13 @@ fn frontend(api: &mut Api<AppState>) {
     waitlist::routes(api);
 }
 
-/// Adds what the frontend listener serves besides operations: pages and scripts.
-pub fn pages(router: Router<AppState>, scripts_dir: Option<PathBuf>) -> Router<AppState> {
+/// The scripts of the frontend listener, which are the same for every instance.
+pub fn scripts(scripts_dir: Option<PathBuf>) -> Router<AppState> {
     let source = scripts_dir.map_or(scripts::files::ScriptSource::Cdn, scripts::files::ScriptSource::at);
     for package in source.missing() {
         tracing::warn!(
             "scripts_dir has no {package}, which the hosted pages need; docs/CONFIGURATION.md says how to add it"
         );
     }
-    portal::pages::routes(router).merge(scripts::frontend::routes(source))
+    scripts::frontend::routes(source)
 }

@@ -321,14 +321,20 @@ pub const WRITES_FOR_ANYBODY: Rate = Rate::per_address("", 200, TEN_SECONDS);
 /// address may each change something every ten seconds.
 pub const WRITES_OF_PEOPLE: Rate = Rate::per_address("writes of people", 1000, TEN_SECONDS);
 /// Changes that one person makes to their own account, all operations together, from whatever address.
-pub const CHANGES_OF_PERSON: PersonRate =
-    PersonRate { name: "changes of a person", limit: Limit { requests: 60, window_ms: TEN_SECONDS } };
+pub const CHANGES_OF_PERSON: PersonRate = PersonRate {
+    name: "changes of a person",
+    limit: Limit { requests: 60, window_ms: TEN_SECONDS },
+    is_shared: false,
+};
 /// The same for a day. Each change is an event with the whole user, kept for 30 days unless the setting says
 /// otherwise: 9.5 KB for one with 8 KB of metadata, some 35 KB where backends filled the other two kinds as well. So a
 /// person who changes one letter in a loop adds at most 4.75 MB a day (17.5 MB), and keeps at most 143 MB there
 /// (525 MB). Nobody changes their account 500 times in a day by hand.
-pub const CHANGES_OF_PERSON_DAILY: PersonRate =
-    PersonRate { name: "changes of a person in a day", limit: Limit { requests: 500, window_ms: ONE_DAY } };
+pub const CHANGES_OF_PERSON_DAILY: PersonRate = PersonRate {
+    name: "changes of a person in a day",
+    limit: Limit { requests: 500, window_ms: ONE_DAY },
+    is_shared: true,
+};
 /// The same changes by all people of one address: an office of a thousand people may each change something twenty times.
 /// Whoever has thousands of accounts adds 190 MB a day (700 MB) from one address. This machine is no address: people who
 /// come by a proxy that is not trusted, and test suites, seem to be here. Neither is one that is not known.
@@ -349,12 +355,18 @@ pub const SESSIONS_OPENED_DAILY: i64 = 500;
 pub const SESSIONS_OPENED_MS: i64 = ONE_DAY;
 /// Changes of how people of a domain join: each may invite everybody who has an address of the domain, or take that back,
 /// and every invitation is an event.
-pub const ENROLLMENT_MODES_DAILY: PersonRate =
-    PersonRate { name: "enrollment modes in a day", limit: Limit { requests: 20, window_ms: ONE_DAY } };
+pub const ENROLLMENT_MODES_DAILY: PersonRate = PersonRate {
+    name: "enrollment modes in a day",
+    limit: Limit { requests: 20, window_ms: ONE_DAY },
+    is_shared: false,
+};
 /// Using a session and changing between sessions: scripts do so whenever a page comes into view. It overwrites two
 /// rows and adds none, so there is no bound for the day.
-pub const TOUCHES: PersonRate =
-    PersonRate { name: "sessions touched", limit: Limit { requests: 60, window_ms: TEN_SECONDS } };
+pub const TOUCHES: PersonRate = PersonRate {
+    name: "sessions touched",
+    limit: Limit { requests: 60, window_ms: TEN_SECONDS },
+    is_shared: false,
+};
 /// The limits of operations that write and say nothing about it.
 pub const DEFAULT_RATES: DefaultRates = DefaultRates {
     for_anybody: WRITES_FOR_ANYBODY,

@@ -63,12 +63,8 @@ pub struct Operation {
     pub only_reads: bool,
     /// Whether the client that a browser shows is read together with its instance.
     pub read_ahead: bool,
-    /// Whether a success has no body: a 204, unless it accepts.
-    pub nothing: bool,
-    /// Whether a success is a 201.
-    pub creates: bool,
-    /// Whether a success is a 202 without a body.
-    pub accepts: bool,
+    /// The status of a success. One of 202 or 204 has no body.
+    pub success: u16,
     /// Whether what is wrong with the body is told as 400 `bad_request`.
     pub bad_requests: bool,
     /// Whether a success is too frequent for a line in the log.
@@ -157,9 +153,7 @@ impl Operation {
             entrance: None,
             only_reads: false,
             read_ahead: false,
-            nothing: false,
-            accepts: false,
-            creates: false,
+            success: 200,
             bad_requests: false,
             quiet: false,
             deprecated: false,
@@ -249,20 +243,19 @@ impl Operation {
 
     /// Answers 204, without a body.
     pub fn returns_nothing(&mut self) -> &mut Self {
-        self.nothing = true;
+        self.success = 204;
         self
     }
 
     /// Answers 201 rather than 200.
     pub fn creates(&mut self) -> &mut Self {
-        self.creates = true;
+        self.success = 201;
         self
     }
 
     /// Answers 202, without a body: what follows from it may take a while.
     pub fn accepts(&mut self) -> &mut Self {
-        self.nothing = true;
-        self.accepts = true;
+        self.success = 202;
         self
     }
 
@@ -270,16 +263,6 @@ impl Operation {
     pub fn bad_requests(&mut self) -> &mut Self {
         self.bad_requests = true;
         self
-    }
-
-    /// The status of a success.
-    pub fn success(&self) -> u16 {
-        match (self.nothing, self.creates) {
-            _ if self.accepts => 202,
-            (true, _) => 204,
-            (false, true) => 201,
-            (false, false) => 200,
-        }
     }
 
     /// Succeeds so often, and changes so little, that it only says so in the log when asked for details.

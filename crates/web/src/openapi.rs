@@ -286,7 +286,7 @@ fn responses(operation: &Operation, generator: &mut SchemaGenerator, errors: &Va
         None => json!({ "description": "Success" }),
     };
     if operation.redirect.is_none() || operation.returns.is_some() {
-        responses.insert(operation.success().to_string(), success);
+        responses.insert(operation.success.to_string(), success);
     }
     if let Some(status) = operation.redirect {
         responses.insert(status.to_string(), json!({ "description": "Elsewhere" }));

@@ -161,7 +161,7 @@ mod tests {
     const FOR_ANYBODY: Rate = Rate::per_address("", 7, 1000);
     const FOR_PEOPLE: Rate = Rate::per_address("people", 8, 1000);
     const OF_PERSON: &[PersonRate] =
-        &[PersonRate { name: "person", limit: Limit { requests: 9, window_ms: 1000 } }];
+        &[PersonRate { name: "person", limit: Limit { requests: 9, window_ms: 1000 }, is_shared: false }];
     const DEFAULTS: DefaultRates =
         DefaultRates { for_anybody: FOR_ANYBODY, for_people: FOR_PEOPLE, of_person: OF_PERSON };
     const OWN: Rate = Rate::per_address("own", 1, 1000);

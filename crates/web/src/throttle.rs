@@ -59,6 +59,8 @@ pub struct PersonRate {
     pub name: &'static str,
     /// How many there may be.
     pub limit: Limit,
+    /// Whether all people of an address, a network and an instance have a limit together, too.
+    pub is_shared: bool,
 }
 
 /// Whose requests are counted together. Instances are always counted apart.

@@ -7,9 +7,9 @@ use latchkey_web::network::Network;
 use latchkey_web::throttle::{Counter, PersonRate, Throttle};
 
 use super::{
-    CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, CHANGES_OF_PERSON_DAILY,
-    INVITED_BY_PERSON, INVITED_TO_ORGANIZATION, LIGHT_PERSON, MEGAPIXELS_OF_INSTANCE, MEGAPIXELS_OF_PERSON,
-    ONE_HOUR, RateLimits, check, count,
+    CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, INVITED_BY_PERSON,
+    INVITED_TO_ORGANIZATION, LIGHT_PERSON, MEGAPIXELS_OF_INSTANCE, MEGAPIXELS_OF_PERSON, ONE_HOUR,
+    RateLimits, check, count,
 };
 
 impl RateLimits {
@@ -24,22 +24,22 @@ impl RateLimits {
     ) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };
         let rates = operation.person_rates.unwrap_or_default();
-        let is_change = rates.contains(&CHANGES_OF_PERSON_DAILY);
-        if is_change {
+        let is_shared = rates.iter().any(|rate| rate.is_shared);
+        if is_shared {
             // Those who are refused for what others have changed take no place in the table of counters.
             for shared in changes_of_address(instance, network).iter() {
                 check(throttle, shared, now).await?;
             }
         }
         let mut today = 0;
-        for PersonRate { name, limit } in rates {
+        for PersonRate { name, limit, is_shared } in rates {
             let counted =
                 count(throttle, &Counter::known(name, format!("{instance}/{person}"), *limit), now).await?;
-            if *name == CHANGES_OF_PERSON_DAILY.name {
+            if *is_shared {
                 today = counted;
             }
         }
-        match is_change {
+        match is_shared {
             true => self.check_changes(throttle, (instance, network), today, now).await,
             false => Ok(()),
         }
