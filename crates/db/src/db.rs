@@ -106,11 +106,6 @@ impl Db {
         }
     }
 
-    /// Whether connections are shared out by callers, who take turns.
-    pub fn shares_out_connections(&self) -> bool {
-        matches!(self.engine, Engine::Postgres(_))
-    }
-
     /// A connection for short, indexed reads. On SQLite they run on the calling thread.
     pub async fn read(&self) -> Result<Tx, DbError> {
         self.reader(None).await.inspect_err(|error| self.health.note_failure(error))
@@ -307,7 +302,7 @@ async fn write_sqlite(
         };
         WriteDecision { keep, acknowledge: Box::new(acknowledge) }
     };
-    sqlite.submit(Box::new(job)).await?;
+    sqlite.submit(Box::new(job));
     answer.await.map_err(|_| Error::internal(PANICKED))?
 }
 

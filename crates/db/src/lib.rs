@@ -24,6 +24,7 @@ mod table;
 mod turns;
 mod tx;
 mod value;
+mod writer_queue;
 
 pub use db::{Db, Location, Options};
 pub use error::{DbError, Result, unique_violation};

@@ -8,18 +8,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{CachedStatement, Connection, OpenFlags};
-use tokio::sync::mpsc;
 
 use crate::error::{DbError, Result};
 use crate::private;
 use crate::row::{Read, Row};
 use crate::sample::Samples;
+use crate::turns;
 use crate::tx::Tx;
 use crate::value::Value;
+use crate::writer_queue::WriterQueue;
 
 /// How long to wait for another process that writes to the file.
 const BUSY: Duration = Duration::from_secs(10);
@@ -29,10 +30,8 @@ const FOLDING: Duration = Duration::from_secs(2);
 const KEPT_READERS: usize = 8;
 /// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
 pub(crate) const LONG_READS: usize = 4;
-/// Transactions that may wait for the writer before callers are held back.
-const QUEUE: usize = 1024;
-/// Transactions that share one commit at most, so that the first does not wait for ever.
-const BATCH: usize = 256;
+/// How long transactions are added to a commit, so that the first of them does not wait for ever.
+const BATCH: Duration = Duration::from_millis(20);
 /// Page cache of the writer, which walks many indexes for each new row.
 const WRITER_CACHE_KIB: i64 = -32_000;
 /// Pages in the log before they are copied to the file. Hot pages are then copied once for many changes;
@@ -50,7 +49,7 @@ pub(crate) struct Sqlite {
     path: PathBuf,
     readers: Mutex<Vec<Connection>>,
     pub(crate) samples: Arc<Samples>,
-    writer: mpsc::Sender<WriterJob>,
+    writer: Arc<WriterQueue<WriterJob>>,
 }
 
 /// A transaction to run on the writer thread, or the reason why none could begin: it says whether to
@@ -74,16 +73,17 @@ impl Sqlite {
         connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
         connection.pragma_update(None, "foreign_keys", true)?;
         let before_commit: Vec<&str> = before_commit.split_terminator(";\n").collect();
-        let (sender, jobs) = mpsc::channel(QUEUE);
+        let writer = Arc::new(WriterQueue::new());
+        let jobs = writer.clone();
         std::thread::Builder::new()
             .name("sqlite-writer".into())
-            .spawn(move || write_loop(connection, jobs, &before_commit))
+            .spawn(move || write_loop(connection, &jobs, &before_commit))
             .map_err(DbError::failed)?;
         Ok(Arc::new(Sqlite {
             path: path.to_owned(),
             readers: Mutex::default(),
             samples: Arc::default(),
-            writer: sender,
+            writer,
         }))
     }
 
@@ -122,9 +122,15 @@ impl Sqlite {
         }
     }
 
-    /// Hands a transaction to the writer; waits while its queue is full.
-    pub(crate) async fn submit(&self, job: WriterJob) -> Result<()> {
-        self.writer.send(job).await.map_err(|_| DbError::unavailable("the writer has stopped"))
+    /// Hands a transaction to the writer, on behalf of the caller of the present task.
+    pub(crate) fn submit(&self, job: WriterJob) {
+        self.writer.push(turns::caller(), job);
+    }
+}
+
+impl Drop for Sqlite {
+    fn drop(&mut self) {
+        self.writer.close();
     }
 }
 
@@ -151,17 +157,19 @@ fn prepare(connection: &Connection) -> Result<()> {
     Ok(())
 }
 
-/// Runs transactions until every sender is gone.
-fn write_loop(connection: Connection, mut jobs: mpsc::Receiver<WriterJob>, before_commit: &[&str]) {
+/// Runs transactions until the queue is closed.
+#[expect(clippy::disallowed_methods, reason = "how long a commit may be added to needs a monotonic clock")]
+fn write_loop(connection: Connection, jobs: &WriterQueue<WriterJob>, before_commit: &[&str]) {
     let mut tx = Tx::sqlite_writer(connection);
-    while let Some(first) = jobs.blocking_recv() {
+    while let Some(first) = jobs.wait() {
+        let begun_at = Instant::now();
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
         let mut verdicts = vec![run(&mut tx, first, &begun)];
         // Some failures, such as a full disk, make SQLite undo the whole transaction. Whoever comes
         // next needs a new one, and those before are told that nothing was committed.
-        while verdicts.len() < BATCH
+        while begun_at.elapsed() < BATCH
             && !tx.writer().is_autocommit()
-            && let Ok(job) = jobs.try_recv()
+            && let Some(job) = jobs.take()
         {
             verdicts.push(run(&mut tx, job, &begun));
         }

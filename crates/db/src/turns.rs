@@ -13,7 +13,8 @@ tokio::task_local! {
     static CALLER: Arc<str>;
 }
 
-/// Does something on behalf of a caller, such as the backend of an application: connections are shared out by callers.
+/// Does something on behalf of a caller, such as the backend of an application: connections of PostgreSQL and the writer of
+/// SQLite are shared out by callers.
 pub async fn for_caller<F: Future>(caller: Arc<str>, work: F) -> F::Output {
     CALLER.scope(caller, work).await
 }

@@ -1,4 +1,4 @@
-//! Who asks, as far as that is known before the database is read: its connections are shared out by callers
+//! Who asks, as far as that is known before the database is read: its connections and its writer are shared out by callers
 //! (`latchkey_db::for_caller`). A caller is an instance and the face it is asked at, never a text of the request: whoever
 //! can spell a host or a key in many ways would be many. What belongs to no instance yet is one caller together.
 
@@ -23,37 +23,29 @@ const KEPT: usize = 10_000;
 type ShownName = [u8; 32];
 
 /// The callers of requests that were let in before.
+#[derive(Default)]
 pub struct Callers {
     known: Mutex<HashMap<ShownName, Arc<str>>>,
+    /// All those that belong to no instance yet.
     unknown: Arc<str>,
-    /// Whether there is anything to share out.
-    is_used: bool,
 }
 
 impl Callers {
-    /// Nobody is known yet. Where nothing is shared out, nobody gets known.
-    pub fn new(is_used: bool) -> Callers {
-        Callers { known: Mutex::default(), unknown: "unknown".into(), is_used }
-    }
-
     /// The caller of a request to the Backend API, by its key.
     pub fn of_backend(&self, headers: &HeaderMap) -> Arc<str> {
-        self.first_of(|| shown_key(headers).into_iter().collect())
+        self.first_of(shown_key(headers).as_slice())
     }
 
     /// The caller of a browser: by the key that a proxy of the application shows, or by the host.
     pub fn of_browser(&self, headers: &HeaderMap) -> Arc<str> {
-        self.first_of(|| match shown_proxy(headers) {
-            Some(proxy) => vec![proxy],
-            None => shown_hosts(headers),
-        })
+        match shown_proxy(headers) {
+            Some(proxy) => self.first_of(&[proxy]),
+            None => self.first_of(&shown_hosts(headers)),
+        }
     }
 
     /// Keeps in mind the instance of a key that was looked up.
     pub fn learn_backend(&self, headers: &HeaderMap, instance: &InstanceId) {
-        if !self.is_used {
-            return;
-        }
         if let Some(shown) = shown_key(headers) {
             self.learn(shown, "backend ", instance);
         }
@@ -62,9 +54,6 @@ impl Callers {
     /// Keeps in mind the instance that has the host of a request, or whose proxy it comes from. `is_named` says that it has
     /// this very host, with the port; otherwise ports make no difference.
     pub fn learn_browser(&self, headers: &HeaderMap, instance: &InstanceId, is_named: bool) {
-        if !self.is_used {
-            return;
-        }
         let hosts = || match is_named {
             true => shown_hosts(headers).first().copied(),
             false => shown_hosts(headers).last().copied(),
@@ -76,16 +65,12 @@ impl Callers {
 
     /// Forgets a key that is none any more, of a backend or a proxy: who still shows it has nothing of the instance.
     pub fn forget(&self, headers: &HeaderMap) {
-        if !self.is_used {
-            return;
-        }
         for shown in [shown_key(headers), shown_proxy(headers)].into_iter().flatten() {
             self.known().remove(&shown);
         }
     }
 
-    fn first_of(&self, shown: impl Fn() -> Vec<ShownName>) -> Arc<str> {
-        let shown = if self.is_used { shown() } else { Vec::new() };
+    fn first_of(&self, shown: &[ShownName]) -> Arc<str> {
         let known = self.known();
         shown.iter().find_map(|shown| known.get(shown)).unwrap_or(&self.unknown).clone()
     }
@@ -157,7 +142,7 @@ mod tests {
 
     #[test]
     fn one_instance_is_one_caller_however_its_host_and_key_are_spelled() {
-        let (callers, beta) = (Callers::new(true), instance(1));
+        let (callers, beta) = (Callers::default(), instance(1));
         callers.learn_browser(&host("clerk.beta.test"), &beta, true);
         callers.learn_backend(&key("Bearer sk_live_b"), &beta);
         for spelled in
@@ -177,7 +162,7 @@ mod tests {
 
     #[test]
     fn instances_whose_hosts_differ_in_the_port_are_told_apart() {
-        let callers = Callers::new(true);
+        let callers = Callers::default();
         for (port, number) in [("3401", 1), ("3402", 2)] {
             callers.learn_browser(&host(&format!("localhost:{port}")), &instance(number), true);
         }
@@ -190,7 +175,7 @@ mod tests {
 
     #[test]
     fn who_shows_the_key_of_a_proxy_does_not_speak_for_the_host() {
-        let (callers, alpha) = (Callers::new(true), instance(2));
+        let (callers, alpha) = (Callers::default(), instance(2));
         let mut proxied = host("clerk.beta.test");
         proxied.insert(PROXY_KEY, HeaderValue::from_static("sk_live_a"));
         callers.learn_browser(&proxied, &alpha, true);
@@ -200,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_revoked_key_spends_nothing_of_its_instance() {
-        let (callers, alpha) = (Callers::new(true), instance(2));
+        let (callers, alpha) = (Callers::default(), instance(2));
         callers.learn_backend(&key("Bearer sk_live_a"), &alpha);
         callers.forget(&key("Bearer sk_live_a"));
         assert_eq!(callers.of_backend(&key("Bearer sk_live_a")), callers.of_backend(&HeaderMap::new()));
@@ -208,7 +193,7 @@ mod tests {
 
     #[test]
     fn what_is_kept_in_mind_is_bounded_and_not_forgotten_together() {
-        let callers = Callers::new(true);
+        let callers = Callers::default();
         for number in 0..KEPT + 5 {
             callers.learn_backend(&key(&format!("Bearer sk_{number}")), &instance(3));
         }

@@ -194,7 +194,7 @@ impl App {
     /// A server of these parts, for this product.
     pub fn new(parts: AppParts, product: Product) -> App {
         App {
-            callers: Callers::new(parts.db.shares_out_connections()),
+            callers: Callers::default(),
             long_reads: SlowPool::of_places(limits::long_reads(parts.db.long_reads())),
             db: parts.db,
             clock: parts.clock,
