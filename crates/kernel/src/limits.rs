@@ -243,6 +243,8 @@ pub const INVITED_BY_PERSON: Limit = Limit { requests: 500, window_ms: 24 * ONE_
 /// The same for one organization, whoever of its members invites: as many as a backend may invite one by one, as
 /// published.
 pub const INVITED_TO_ORGANIZATION: Limit = Limit { requests: 250, window_ms: ONE_HOUR };
+/// Calls that put several addresses on the waitlist: 1000 addresses, each of which is sent an e-mail.
+pub const BULK_WAITLIST_ENTRIES: Rate = Rate::per_instance("waitlist entries in bulk", 20, TEN_SECONDS);
 /// Addresses that can be put on the waitlist in one call, as published.
 pub const WAITLIST_IN_BULK: usize = 50;
 /// How many people can be invited in one call, to the application or to an organization, as published.

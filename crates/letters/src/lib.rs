@@ -3,7 +3,7 @@
 //!
 //! `catalogue` is the fixed list of templates; `layout` makes one look of all e-mails. `syntax` reads what people
 //! write, `markup` tells where in a page a variable stands, `visibility` and `branches` whether a reader sees it, and
-//! `render` fills it in. `writing` makes a whole message.
+//! `render` fills it in (`translations` keeps what it read). `writing` makes a whole message.
 
 #![warn(missing_docs)]
 
@@ -18,6 +18,7 @@ pub mod render;
 pub mod required;
 pub mod samples;
 pub mod syntax;
+mod translations;
 pub mod variables;
 pub mod visibility;
 pub mod writing;

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::markup::{self, Context, MarkupFault, VariablePosition};
 use super::syntax::{self, Parsed, Piece};
-use super::variables;
+use super::{translations, variables};
 use crate::limits::{TEMPLATE_FUEL, TEMPLATE_OUTPUT_BYTES};
 
 /// What a template makes.
@@ -46,6 +46,12 @@ pub fn prepare(source: &str, form: OutputKind) -> Result<PreparedTemplate<'_>, M
     Ok(PreparedTemplate { parsed, positions, source, form })
 }
 
+/// A template that was checked when it was saved, in the engine's words.
+pub(crate) fn translate(source: &str, form: OutputKind) -> Result<String> {
+    let prepared = prepare(source, form).map_err(|fault| Error::internal(format!("{fault:?}")))?;
+    Ok(prepared.source)
+}
+
 /// The template in the engine's words.
 fn translated(pieces: &[Piece<'_>], positions: &[VariablePosition], form: OutputKind) -> String {
     let mut contexts = positions.iter().map(|position| position.context);
@@ -75,22 +81,27 @@ fn translated(pieces: &[Piece<'_>], positions: &[VariablePosition], form: Output
 impl PreparedTemplate<'_> {
     /// The text with values in it; the error is a sentence for the template's author.
     pub fn fill(&self, data: &Value) -> Result<String, String> {
-        let environment = environment(self.form);
-        let template = environment.template_from_str(&self.source).map_err(|error| error_text(&error))?;
-        let mut written = Bounded(Vec::new());
-        template.render_captured_to(value(data), &mut written).map_err(|error| error_text(&error))?;
-        let text = String::from_utf8(written.0).map_err(|error| error.to_string())?;
-        Ok(match self.form {
-            OutputKind::Line => line(&text),
-            OutputKind::Html | OutputKind::Text => text,
-        })
+        fill(&self.source, self.form, data)
     }
 }
 
 /// Fills in a template that was checked when it was saved.
 pub fn filled(source: &str, form: OutputKind, data: &Value) -> Result<String> {
-    let prepared = prepare(source, form).map_err(|fault| Error::internal(format!("{fault:?}")))?;
-    prepared.fill(data).map_err(Error::internal)
+    let translated = translations::of(source, form)?;
+    fill(&translated, form, data).map_err(Error::internal)
+}
+
+/// Fills in a template in the engine's words.
+fn fill(translated: &str, form: OutputKind, data: &Value) -> Result<String, String> {
+    let environment = environment(form);
+    let template = environment.template_from_str(translated).map_err(|error| error_text(&error))?;
+    let mut written = Bounded(Vec::new());
+    template.render_captured_to(value(data), &mut written).map_err(|error| error_text(&error))?;
+    let text = String::from_utf8(written.0).map_err(|error| error.to_string())?;
+    Ok(match form {
+        OutputKind::Line => line(&text),
+        OutputKind::Html | OutputKind::Text => text,
+    })
 }
 
 fn error_text(error: &minijinja::Error) -> String {

@@ -4,7 +4,7 @@ use latchkey_base::kinds::WaitlistEntryId;
 use latchkey_base::{Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::limits::WAITLIST_IN_BULK;
+use latchkey_kernel::limits::{BULK_WAITLIST_ENTRIES, WAITLIST_IN_BULK};
 use latchkey_kernel::wire::{DeletedView, ListView, deleted};
 use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_messaging::messages::sending;
@@ -34,7 +34,8 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<WaitlistEntryView<'_>>();
     api.post("/waitlist_entries/bulk", "CreateBulkWaitlistEntries", create_bulk)
         .summary("Put several addresses on the waitlist, all or none")
-        .returns::<Vec<WaitlistEntryView<'_>>>();
+        .returns::<Vec<WaitlistEntryView<'_>>>()
+        .limited(BULK_WAITLIST_ENTRIES);
     api.delete("/waitlist_entries/{waitlist_entry_id}", "DeleteWaitlistEntry", delete)
         .summary("Delete a pending entry of the waitlist")
         .returns::<DeletedView>()
