@@ -239,7 +239,7 @@ fn edged(
         .layer(from_fn(move |mut request: Request, next: Next| {
             let (edge, app, bodies) = (edge.clone(), app.clone(), bodies.clone());
             async move {
-                let trust = Trust::of(&app, false);
+                let trust = Trust::of(&app, None);
                 let network = client_network(request.headers(), request.extensions(), trust);
                 request.extensions_mut().insert(network);
                 if !request.body().is_end_stream() {

@@ -15,6 +15,7 @@ use axum::http::header::{
 use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::callers::PROXY_KEY;
 use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
@@ -131,7 +132,7 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;
     }
-    let trust = Trust::of(app, site.is_proxied);
+    let trust = Trust::of(app, site.proxied());
     let network = client_network(request.headers(), request.extensions(), trust);
     if let Some(limit) = request.extensions().get::<WriteLimit>() {
         limit.check(network)?;
@@ -156,8 +157,8 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         }
     }
     request.extensions_mut().insert(network);
-    if site.is_proxied {
-        request.extensions_mut().insert(Proxied);
+    if let Some(instance) = site.proxied() {
+        request.extensions_mut().insert(Proxied(instance.clone()));
     }
     request.extensions_mut().insert(Arc::new(site));
     if let Some(present) = present {
@@ -166,14 +167,23 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
     Ok(())
 }
 
-/// Counts a request that is for no instance by the network it comes from, which it returns; an error when it is one too
-/// many. A proxy of an application shows its key, and is not counted itself.
-pub async fn count(app: &App, headers: &HeaderMap, extensions: &Extensions, rate: Rate) -> Result<Network> {
+/// Counts a request for what an instance shows everybody by the network it comes from, which it returns; an error when it
+/// is one too many. A proxy of the application itself shows the key of the instance, and is not counted.
+pub async fn count(
+    app: &App,
+    instance: &InstanceId,
+    headers: &HeaderMap,
+    extensions: &Extensions,
+    rate: Rate,
+) -> Result<Network> {
     let is_proxied = match headers.contains_key(PROXY_KEY) {
-        true => site::find(app, &mut app.db.read().await?, headers, false, None).await?.0.is_proxied,
+        true => {
+            let (site, _) = site::find(app, &mut app.db.read().await?, headers, false, None).await?;
+            site.proxied() == Some(instance)
+        }
         false => false,
     };
-    let network = client_network(headers, extensions, Trust::of(app, is_proxied));
+    let network = client_network(headers, extensions, Trust::of(app, is_proxied.then_some(instance)));
     app.rate_limits.check_address(&app.throttle, network, rate, app.clock.now()).await?;
     Ok(network)
 }
@@ -185,7 +195,10 @@ pub async fn count_addresses(State(state): State<AppState>, request: Request, ne
     let index = request.extensions().get::<OperationIndex>();
     let operation = index.and_then(|OperationIndex(index)| app.product.operations.get(*index));
     let counted = match operation.and_then(address_rate) {
-        Some(rate) => count(app, request.headers(), request.extensions(), rate).await.map(|_| ()),
+        Some(rate) => {
+            let network = client_network(request.headers(), request.extensions(), Trust::of(app, None));
+            app.rate_limits.check_address(&app.throttle, network, rate, app.clock.now()).await
+        }
         None => Ok(()),
     };
     match counted {

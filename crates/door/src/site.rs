@@ -126,6 +126,11 @@ impl Site {
         self.is_development() && is_here && self.base_url.starts_with("https://") && !self.is_proxied
     }
 
+    /// The instance, if the application's own proxy brought the request.
+    pub fn proxied(&self) -> Option<&InstanceId> {
+        self.is_proxied.then_some(&self.instance)
+    }
+
     /// Whether test addresses, numbers and codes work.
     pub fn test_mode(&self) -> bool {
         self.settings.test_mode.unwrap_or(self.is_development())

@@ -70,7 +70,7 @@ pub async fn uploaded(
 ) -> Result<Response, Failure> {
     let is_resized = size.width.is_some() || size.height.is_some();
     let network = match is_resized {
-        true => gate::count(&app, &headers, &extensions, RESIZED_IMAGES).await?,
+        true => gate::count(&app, &instance, &headers, &extensions, RESIZED_IMAGES).await?,
         false => Network::UNKNOWN,
     };
     let stored = stored(&app, &instance, &id).await?;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Once, OnceLock};
 use axum::extract::{ConnectInfo, FromRequestParts};
 use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap};
+use axum::http::{Extensions, HeaderMap, HeaderValue};
 use axum::response::Response;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::rng::Rng;
@@ -210,12 +210,13 @@ impl FromRequestParts<AppState> for Cx {
         let for_scripts = parts.extensions.get::<FromScripts>().map(|_| now);
         let version = Version::select(&parts.headers, parts.uri.query().unwrap_or_default(), for_scripts)?;
         let header = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
-        let address = client_address(&parts.headers, &parts.extensions, trust(app, &parts.extensions));
+        let proxied = parts.extensions.get().map(|Proxied(instance)| instance);
+        let client = client(&parts.headers, &parts.extensions, Trust::of(app, proxied));
         Ok(Cx {
             now,
             version,
-            client_ip: address.map(|address| address.to_string()).unwrap_or_default(),
-            network: address.map_or(Network::UNKNOWN, Network::of),
+            client_ip: client.address.map(|address| address.to_string()).unwrap_or_default(),
+            network: client.network,
             user_agent: header(USER_AGENT).chars().take(USER_AGENT_MAX).collect(),
             languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
@@ -233,21 +234,21 @@ impl Argument for Cx {}
 pub enum Trust<'a> {
     /// The proxies in front of this server, by their addresses.
     Proxies(&'a [IpAddr]),
-    /// The peer of the connection: a proxy of the application, which proved that with the secret key.
-    Peer,
+    /// The peer of the connection: a proxy of the application, which proved that with the secret key of its instance.
+    ProxyOf(&'a InstanceId),
 }
 
 impl<'a> Trust<'a> {
-    /// Who is believed about a request that did or did not come through a proxy of the application.
-    pub fn of(app: &'a App, is_proxied: bool) -> Trust<'a> {
-        if is_proxied { Trust::Peer } else { Trust::Proxies(&app.trusted_proxies) }
+    /// Who is believed about a request that came through the proxy of an application, or through none.
+    pub fn of(app: &'a App, proxied: Option<&'a InstanceId>) -> Trust<'a> {
+        proxied.map_or(Trust::Proxies(&app.trusted_proxies), Trust::ProxyOf)
     }
 }
 
-/// Marks a request that came through a proxy of the application, which proved that with the secret key. Only requests
-/// to the Frontend API can have it.
+/// On a request that came through the proxy of an application, which proved that with the secret key: its instance. Only
+/// requests to the Frontend API can have it.
 #[derive(Clone)]
-pub struct Proxied;
+pub struct Proxied(pub InstanceId);
 
 /// Marks a request to the Frontend API, which scripts in pages send.
 #[derive(Clone)]
@@ -257,32 +258,43 @@ pub struct FromScripts;
 #[derive(Clone)]
 pub struct Encrypted;
 
-fn trust<'a>(app: &'a App, extensions: &Extensions) -> Trust<'a> {
-    Trust::of(app, extensions.get::<Proxied>().is_some())
-}
-
 /// The network of the client, for what is shared out by networks.
 pub fn client_network(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> Network {
-    client_address(headers, extensions, trust).map_or(Network::UNKNOWN, Network::of)
+    client(headers, extensions, trust).network
 }
 
-/// The address of the client: that of the peer, or the one a trusted proxy names. A proxy of the application is
-/// trusted for one hop.
-fn client_address(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> Option<IpAddr> {
-    let ConnectInfo(peer) = extensions.get::<ConnectInfo<SocketAddr>>()?;
-    Some(match trust {
+/// Where a request comes from.
+struct ClientAddress {
+    /// None where it cannot be known.
+    address: Option<IpAddr>,
+    network: Network,
+}
+
+/// The client is the peer, or whom a trusted proxy names. A proxy of an application is trusted for one hop.
+fn client(headers: &HeaderMap, extensions: &Extensions, trust: Trust<'_>) -> ClientAddress {
+    let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else {
+        return ClientAddress { address: None, network: Network::UNKNOWN };
+    };
+    let peer = peer.ip().to_canonical();
+    let address = match trust {
         Trust::Proxies(proxies) => {
-            warn_of_proxy(headers, peer.ip(), proxies);
-            forwarded_for(headers, peer.ip(), proxies)
+            warn_of_proxy(headers, peer, proxies);
+            forwarded_for(headers, peer, proxies)
         }
-        Trust::Peer => forwarded_for(headers, peer.ip(), &[peer.ip()]),
-    })
+        Trust::ProxyOf(_) => forwarded_for(headers, peer, &[peer]),
+    };
+    let network = address.map_or(Network::UNKNOWN, Network::of);
+    let network = match trust {
+        Trust::ProxyOf(instance) => network.told_by_proxy_of(instance.as_str()),
+        Trust::Proxies(_) if address != Some(peer) => network.told_by_proxy(),
+        Trust::Proxies(_) => network,
+    };
+    ClientAddress { address, network }
 }
 
 /// A proxy on this machine that is not trusted makes all visitors look like one address. Said once.
 fn warn_of_proxy(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) {
     static SAID: Once = Once::new();
-    let peer = peer.to_canonical();
     let is_trusted = || trusted.iter().any(|proxy| proxy.to_canonical() == peer);
     if peer.is_loopback() && headers.contains_key("x-forwarded-for") && !is_trusted() {
         SAID.call_once(|| {
@@ -294,66 +306,98 @@ fn warn_of_proxy(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) {
 }
 
 /// An address as proxies write it: alone, in brackets, or with a port.
-fn address(text: &str) -> Option<IpAddr> {
+fn address(written: &[u8]) -> Option<IpAddr> {
+    let text = str::from_utf8(written).ok()?.trim();
     let bare = text.strip_prefix('[').and_then(|text| text.strip_suffix(']')).unwrap_or(text);
     bare.parse().ok().or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))
 }
 
 /// Walks `X-Forwarded-For` from the right past the trusted proxies. What stands further left may have been written by
-/// the client itself and proves nothing. A listener for IPv4 and IPv6 sees IPv4 addresses mapped into IPv6
-/// (`::ffff:10.0.0.1`); they are compared and returned as IPv4.
-fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> IpAddr {
+/// the client itself and proves nothing: whatever bytes it has, they do not hide what proxies wrote behind them. Nothing is
+/// known where a trusted proxy wrote something else than an address. A listener for IPv4 and IPv6 sees IPv4 addresses
+/// mapped into IPv6 (`::ffff:10.0.0.1`); they are compared and returned as IPv4.
+fn forwarded_for(headers: &HeaderMap, peer: IpAddr, trusted: &[IpAddr]) -> Option<IpAddr> {
     let mut client = peer.to_canonical();
-    let lines: Vec<&str> =
-        headers.get_all("x-forwarded-for").iter().filter_map(|line| line.to_str().ok()).collect();
-    let mut hops = lines.iter().flat_map(|line| line.split(',')).rev();
+    let lines: Vec<&[u8]> = headers.get_all("x-forwarded-for").iter().map(HeaderValue::as_bytes).collect();
+    let mut hops = lines.iter().flat_map(|line| line.split(|byte| *byte == b',')).rev();
     while trusted.iter().any(|proxy| proxy.to_canonical() == client) {
-        match hops.next().and_then(|hop| address(hop.trim())) {
-            Some(hop) => client = hop.to_canonical(),
+        match hops.next() {
+            Some(hop) => client = address(hop)?.to_canonical(),
             None => break,
         }
     }
-    client
+    Some(client)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    /// Whom a peer with this `X-Forwarded-For` speaks for.
+    fn client_of(peer: &str, written: &[u8], trusted: &[&str]) -> Option<String> {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let mut headers = HeaderMap::new();
+        headers.insert("x-forwarded-for", HeaderValue::from_bytes(written).unwrap());
+        let trusted: Vec<IpAddr> = trusted.iter().map(|text| ip(text)).collect();
+        forwarded_for(&headers, ip(peer), &trusted).map(|address| address.to_string())
+    }
+
     #[test]
     fn only_trusted_proxies_may_name_the_client() {
-        let mut headers = HeaderMap::new();
-        headers.insert("x-forwarded-for", "6.6.6.6, 9.9.9.9, 10.0.0.2".parse().unwrap());
-        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(forwarded_for(&headers, ip("8.8.8.8"), &[ip("10.0.0.1")]), ip("8.8.8.8"));
-        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip("10.0.0.2"));
-        assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1"), ip("10.0.0.2")]), ip("9.9.9.9"));
+        let written = b"6.6.6.6, 9.9.9.9, 10.0.0.2";
+        let client_of = |peer, trusted| client_of(peer, written, trusted).unwrap();
+        assert_eq!(client_of("8.8.8.8", &["10.0.0.1"]), "8.8.8.8");
+        assert_eq!(client_of("10.0.0.1", &["10.0.0.1"]), "10.0.0.2");
+        assert_eq!(client_of("10.0.0.1", &["10.0.0.1", "10.0.0.2"]), "9.9.9.9");
     }
 
     #[test]
     fn proxies_may_write_a_port_or_brackets() {
-        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         for (written, client) in [
-            ("9.9.9.9:4711", "9.9.9.9"),
-            ("[2001:db8::1]:4711", "2001:db8::1"),
-            ("[2001:db8::1]", "2001:db8::1"),
-            ("2001:db8::1", "2001:db8::1"),
-            ("unknown", "10.0.0.1"),
+            ("9.9.9.9:4711", Some("9.9.9.9")),
+            ("[2001:db8::1]:4711", Some("2001:db8::1")),
+            ("[2001:db8::1]", Some("2001:db8::1")),
+            ("2001:db8::1", Some("2001:db8::1")),
+            ("unknown", None),
         ] {
-            let mut headers = HeaderMap::new();
-            headers.insert("x-forwarded-for", written.parse().unwrap());
-            assert_eq!(forwarded_for(&headers, ip("10.0.0.1"), &[ip("10.0.0.1")]), ip(client), "{written}");
+            let found = client_of("10.0.0.1", written.as_bytes(), &["10.0.0.1"]);
+            assert_eq!(found.as_deref(), client, "{written}");
+        }
+    }
+
+    #[test]
+    fn what_a_client_writes_never_hides_what_a_proxy_wrote_behind_it() {
+        for written in [&b"\xff, 9.9.9.9"[..], b"1.1.1.1\x80,9.9.9.9", b",,, 9.9.9.9"] {
+            assert_eq!(client_of("10.0.0.1", written, &["10.0.0.1"]).as_deref(), Some("9.9.9.9"));
+        }
+        assert_eq!(client_of("10.0.0.1", b"9.9.9.9, \xff", &["10.0.0.1"]), None);
+    }
+
+    #[test]
+    fn whoever_is_told_by_a_proxy_is_not_this_machine() {
+        let mut extensions = Extensions::new();
+        extensions.insert(ConnectInfo(SocketAddr::from(([127, 0, 0, 1], 80))));
+        let mut headers = HeaderMap::new();
+        let (trusted, instance) = ([IpAddr::from([127, 0, 0, 1])], InstanceId::unset());
+        let networks = |headers: &HeaderMap| {
+            [Trust::Proxies(&trusted), Trust::ProxyOf(&instance)]
+                .map(|trust| client_network(headers, &extensions, trust))
+        };
+        let [seen, told] = networks(&headers);
+        assert!(seen.is_here() && !told.is_here());
+        for written in ["127.0.0.2", "unknown"] {
+            headers.insert("x-forwarded-for", HeaderValue::from_static(written));
+            assert!(networks(&headers).iter().all(|network| !network.is_here()), "{written}");
         }
     }
 
     #[test]
     fn an_ipv4_address_mapped_into_ipv6_is_the_ipv4_address() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
-        assert_eq!(forwarded_for(&HeaderMap::new(), ip("::ffff:8.8.8.8"), &[]), ip("8.8.8.8"));
-        let mut headers = HeaderMap::new();
-        headers.insert("x-forwarded-for", "::ffff:9.9.9.9, ::ffff:10.0.0.2".parse().unwrap());
-        let trusted = [ip("10.0.0.1"), ip("::ffff:10.0.0.2")];
-        assert_eq!(forwarded_for(&headers, ip("::ffff:10.0.0.1"), &trusted), ip("9.9.9.9"));
-        assert_eq!(forwarded_for(&headers, ip("2001:db8::1"), &trusted), ip("2001:db8::1"));
+        assert_eq!(forwarded_for(&HeaderMap::new(), ip("::ffff:8.8.8.8"), &[]), Some(ip("8.8.8.8")));
+        let written = b"::ffff:9.9.9.9, ::ffff:10.0.0.2";
+        let client_of = |peer| client_of(peer, written, &["10.0.0.1", "::ffff:10.0.0.2"]).unwrap();
+        assert_eq!(client_of("::ffff:10.0.0.1"), "9.9.9.9");
+        assert_eq!(client_of("2001:db8::1"), "2001:db8::1");
     }
 }

@@ -1,49 +1,84 @@
 //! Whose an address is. What is shared out by address counts networks, because one person has many addresses.
 
 use std::fmt;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// What one person has of addresses: a whole one of IPv4, the upper half of one of IPv6.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Network(IpAddr);
+pub struct Network {
+    address: IpAddr,
+    told_by: ToldBy,
+}
+
+/// Who says that a request comes from there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum ToldBy {
+    Connection,
+    /// A proxy in front of the server.
+    Proxy,
+    /// A proxy of an application, by the digest of its instance. It may say what it likes, so what it says is compared with
+    /// nothing that others say.
+    ProxyOf(u64),
+}
+
+const NO_ADDRESS: IpAddr = IpAddr::V6(Ipv6Addr::UNSPECIFIED);
 
 impl Network {
     /// For requests whose address is not known.
-    pub const UNKNOWN: Network = Network(IpAddr::V6(Ipv6Addr::UNSPECIFIED));
+    pub const UNKNOWN: Network = Network { address: NO_ADDRESS, told_by: ToldBy::Proxy };
 
-    /// The network an address belongs to. An IPv4 address mapped into IPv6 is the IPv4 address.
+    /// The network of the address at the other end of a connection. An IPv4 address mapped into IPv6 is the IPv4 address.
     pub fn of(address: IpAddr) -> Network {
-        match address.to_canonical() {
-            IpAddr::V4(address) => Network(address.into()),
+        let address = match address.to_canonical() {
+            IpAddr::V4(address) => address.into(),
             IpAddr::V6(address) => {
                 let [first, second, third, fourth, ..] = address.segments();
-                Network(Ipv6Addr::new(first, second, third, fourth, 0, 0, 0, 0).into())
+                Ipv6Addr::new(first, second, third, fourth, 0, 0, 0, 0).into()
             }
-        }
+        };
+        Network { address, told_by: ToldBy::Connection }
     }
 
-    /// Whether it is this machine, or not known: whoever comes by a proxy that is not trusted seems to be here.
+    /// The same as a proxy in front of the server says it.
+    #[must_use]
+    pub fn told_by_proxy(self) -> Network {
+        Network { told_by: ToldBy::Proxy, ..self }
+    }
+
+    /// The same as the proxy of an application says it.
+    #[must_use]
+    pub fn told_by_proxy_of(self, instance: &str) -> Network {
+        let mut digest = DefaultHasher::new();
+        instance.hash(&mut digest);
+        Network { told_by: ToldBy::ProxyOf(digest.finish()), ..self }
+    }
+
+    /// Whether it is this machine: whoever comes by a proxy that is not trusted seems to be here.
     pub fn is_here(self) -> bool {
-        // The upper half of `::1` is that of `::`.
-        self == Network::UNKNOWN || self.0.is_loopback()
+        // Of `::1` only the upper half is kept.
+        self.told_by == ToldBy::Connection && (self.address == NO_ADDRESS || self.address.is_loopback())
     }
 
-    /// What one customer of a provider has: an address of IPv4, 48 bits of IPv6, which are up to 65,536 networks.
+    /// What one customer of a provider has: an address of IPv4, 48 bits of IPv6, which are up to 65,536 networks. What the
+    /// proxy of an application tells is all of one customer.
     #[must_use]
     pub fn of_customer(self) -> Network {
-        match self.0 {
-            IpAddr::V4(_) => self,
-            IpAddr::V6(address) => {
+        let address = match (self.told_by, self.address) {
+            (ToldBy::ProxyOf(_), _) => NO_ADDRESS,
+            (_, IpAddr::V4(_)) => self.address,
+            (_, IpAddr::V6(address)) => {
                 let [first, second, third, ..] = address.segments();
-                Network(Ipv6Addr::new(first, second, third, 0, 0, 0, 0, 0).into())
+                Ipv6Addr::new(first, second, third, 0, 0, 0, 0, 0).into()
             }
-        }
+        };
+        Network { address, ..self }
     }
 
     /// The network around it, as large as one provider rents to one customer: 16 bits of IPv4, 32 of IPv6.
     #[must_use]
     pub fn wide(self) -> Network {
-        Network(match self.0 {
+        let address = match self.address {
             IpAddr::V4(address) => {
                 let [first, second, ..] = address.octets();
                 Ipv4Addr::new(first, second, 0, 0).into()
@@ -52,13 +87,17 @@ impl Network {
                 let [first, second, ..] = address.segments();
                 Ipv6Addr::new(first, second, 0, 0, 0, 0, 0, 0).into()
             }
-        })
+        };
+        Network { address, ..self }
     }
 }
 
 impl fmt::Display for Network {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(out)
+        match self.told_by {
+            ToldBy::Connection | ToldBy::Proxy => self.address.fmt(out),
+            ToldBy::ProxyOf(digest) => write!(out, "{} by {digest:x}", self.address),
+        }
     }
 }
 
@@ -81,8 +120,21 @@ mod tests {
         assert!(
             is_here("127.0.0.1") && is_here("127.8.0.1") && is_here("::1") && is_here("::ffff:127.0.0.1")
         );
-        assert!(Network::UNKNOWN.is_here());
+        let told = Network::of("127.0.0.1".parse().unwrap()).told_by_proxy();
+        assert!(!told.is_here() && !Network::UNKNOWN.is_here());
         assert!(!is_here("10.0.0.1") && !is_here("192.0.2.1") && !is_here("2001:db8::1"));
+    }
+
+    #[test]
+    fn what_the_proxy_of_an_application_says_is_compared_with_nothing_that_others_say() {
+        let of = |text: &str| Network::of(text.parse().unwrap());
+        let (seen, told) = (of("192.0.2.1"), of("192.0.2.1").told_by_proxy_of("ins_1"));
+        assert_ne!(seen, told);
+        assert_ne!(seen.to_string(), told.to_string());
+        assert_ne!(told, of("192.0.2.1").told_by_proxy_of("ins_2"));
+        assert_ne!(told, of("192.0.2.2").told_by_proxy_of("ins_1"));
+        assert_eq!(told.of_customer(), of("203.0.113.9").told_by_proxy_of("ins_1").of_customer());
+        assert!(!of("127.0.0.1").told_by_proxy_of("ins_1").is_here());
     }
 
     #[test]

@@ -241,6 +241,18 @@ mod tests {
     }
 
     #[test]
+    fn whatever_addresses_the_proxy_of_an_application_tells_it_leaves_half_to_others() {
+        let budget = AnswerBudget::new(120 * MB);
+        let told = |number: u32| network(number << 16).told_by_proxy_of("ins_1");
+        let all: Vec<_> = (1..256)
+            .map(|number| budget.hold(answer(3 * MB), told(number)))
+            .filter(|answer| error(answer).is_none())
+            .collect();
+        assert_eq!(all.len(), 20);
+        assert_eq!(unread(&budget, 1 << 16, 3 * MB).len(), 3);
+    }
+
+    #[test]
     fn an_answer_that_is_written_while_it_is_sent_counts_what_waits_of_it() {
         let budget = AnswerBudget::new(120 * MB);
         let pieces = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"a"))]);

@@ -345,6 +345,9 @@ async fn one_address_does_not_have_all_pictures_resized() {
     };
     let request = proxied(&t.tenant.key, "192.0.2.2");
     assert_eq!(browser.send("GET", path, request).await.status, 200);
+    // Nor does the proxy of another application.
+    let request = proxied(&t.other.key, "192.0.2.4");
+    browser.send("GET", path, request).await.is_error(429, "too_many_requests");
     let request = proxied("sk_test_wrong", "192.0.2.3");
     assert_eq!(browser.send("GET", path, request).await.code(), "proxy_request_invalid_secret_key");
     t.clock.advance_ms(10_000);
