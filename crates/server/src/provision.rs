@@ -109,18 +109,8 @@ impl Storage {
         let host = Host::Given(config.frontend_api());
         let draft = Draft::new(Environment::Development, host, &master)?;
         let made = draft.made();
-        let was_first = self.db.write(move |tx| {
-            Box::pin(async move {
-                // There is no instance to lock yet; the first step of the schema is always there.
-                let step = "SELECT name FROM schema_migrations WHERE name = $1";
-                tx.lock(&[step], &[migrations::ALL[0].name.into()], |row| row.text(0)).await?;
-                match store::list(tx).await?.is_empty() {
-                    true => draft.insert(tx).await.map(|()| true),
-                    false => Ok(false),
-                }
-            })
-        });
-        let was_first = was_first.await?;
+        let was_first =
+            self.db.write(move |tx| Box::pin(async move { draft.insert_first(tx).await })).await?;
         self.reload().await?;
         if was_first {
             keep_key(config, &made, &master);
@@ -153,18 +143,7 @@ impl Storage {
 
     async fn move_instance(&self, id: &InstanceId, before: &str, host: String) -> Result<(), Failure> {
         let (key, wanted) = (id.clone(), host.clone());
-        let moved = self.db.write(move |tx| {
-            Box::pin(async move {
-                // In this order, as changes of settings lock them.
-                store::lock(tx, &key).await?;
-                domains::lock_hosts(tx).await?;
-                let holder = domains::holder(tx, &key, &wanted).await?;
-                if holder.is_none() {
-                    store::save_frontend_api(tx, &key, &wanted).await?;
-                }
-                Ok(holder)
-            })
-        });
+        let moved = self.db.write(move |tx| Box::pin(async move { move_in(tx, &key, &wanted).await }));
         match moved.await? {
             None => show::note(&format!(
                 "the Frontend API of {id} has moved from {before} to {host}, so its publishable key has \
@@ -178,6 +157,18 @@ impl Storage {
         }
         Ok(())
     }
+}
+
+/// Moves an instance to a host, unless requests to it are for another one, which is returned.
+async fn move_in(tx: &mut Tx, id: &InstanceId, host: &str) -> Result<Option<InstanceId>> {
+    // In this order, as changes of settings lock them.
+    store::lock(tx, id).await?;
+    domains::lock_hosts(tx).await?;
+    let holder = domains::holder(tx, id, host).await?;
+    if holder.is_none() {
+        store::save_frontend_api(tx, id, host).await?;
+    }
+    Ok(holder)
 }
 
 /// Where an instance is to be reached whose host was made up for another port than the present one.
@@ -205,16 +196,7 @@ pub(crate) async fn create(
 ) -> Result<Made, Failure> {
     let draft = Draft::new(environment, host, master)?;
     let made = draft.made();
-    let holder = db.write(move |tx| {
-        Box::pin(async move {
-            domains::lock_hosts(tx).await?;
-            let holder = domains::holder(tx, &draft.instance.id, &draft.instance.frontend_api).await?;
-            if holder.is_none() {
-                draft.insert(tx).await?;
-            }
-            Ok(holder)
-        })
-    });
+    let holder = db.write(move |tx| Box::pin(async move { draft.insert_at_free_host(tx).await }));
     match holder.await? {
         None => Ok(made),
         Some(holder) => Err(Failure::usage(
@@ -280,6 +262,27 @@ impl Draft {
             frontend_api: self.instance.frontend_api.clone(),
             key: self.secret_key.clone(),
         }
+    }
+
+    /// Inserts it if there is no instance at all, and says whether it did.
+    async fn insert_first(&self, tx: &mut Tx) -> Result<bool> {
+        // There is no instance to lock yet; the first step of the schema is always there.
+        let step = "SELECT name FROM schema_migrations WHERE name = $1";
+        tx.lock(&[step], &[migrations::ALL[0].name.into()], |row| row.text(0)).await?;
+        match store::list(tx).await?.is_empty() {
+            true => self.insert(tx).await.map(|()| true),
+            false => Ok(false),
+        }
+    }
+
+    /// Inserts it, unless requests to its host are for another instance, which is returned.
+    async fn insert_at_free_host(&self, tx: &mut Tx) -> Result<Option<InstanceId>> {
+        domains::lock_hosts(tx).await?;
+        let holder = domains::holder(tx, &self.instance.id, &self.instance.frontend_api).await?;
+        if holder.is_none() {
+            self.insert(tx).await?;
+        }
+        Ok(holder)
     }
 
     async fn insert(&self, tx: &mut Tx) -> Result<()> {

@@ -1,11 +1,12 @@
 //! A user who has one of everything, for tests that must reach every operation.
 
-use latchkey_base::kinds::{ExternalAccountId, IdentificationId, TrustedDeviceId, UserId};
+use latchkey_base::kinds::{ExternalAccountId, IdentificationId, InstanceId, TrustedDeviceId, UserId};
 use latchkey_base::rng::SeededRng;
 use latchkey_base::time::Clock;
-use latchkey_base::{Id, Time};
+use latchkey_base::{Id, Result, Time};
 use latchkey_connections::social::protocol::ProviderTokens;
 use latchkey_connections::social::tokens;
+use latchkey_db::Tx;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_people::challenges::account::ProvenAccount;
@@ -343,22 +344,11 @@ impl TestServer {
         let tokens = self.tokens_of(&account);
         let device = device(TrustedDeviceId::new(now, &rng), now);
         let ids = (passkey.id.to_string(), account.id.to_string(), device.id.to_string());
-        let account_id = account.id.clone();
         let (instance, user): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
-        self.db()
-            .write(move |tx| {
-                Box::pin(async move {
-                    let before = store::lock(tx, &instance, &user).await?.unwrap();
-                    let mut after = before.clone();
-                    after.passkeys.push(passkey);
-                    after.external_accounts.push(account);
-                    after.trusted_devices.push(device);
-                    store::save(tx, &before, &after).await?;
-                    tokens_of_accounts::put(tx, &instance, &user, &account_id, &tokens).await
-                })
-            })
-            .await
-            .unwrap();
+        let written = self.db().write(move |tx| {
+            Box::pin(async move { give(tx, &instance, &user, passkey, account, &tokens, device).await })
+        });
+        written.await.unwrap();
         ids
     }
 
@@ -393,6 +383,24 @@ impl TestServer {
         let tokens = ProviderTokens { access_token: Some("at-1".into()), ..ProviderTokens::default() };
         tokens::seal(&self.master, &held.account, &tokens).unwrap()
     }
+}
+
+async fn give(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    passkey: Passkey,
+    account: ExternalAccount,
+    tokens: &str,
+    device: TrustedDevice,
+) -> Result<()> {
+    let before = store::lock(tx, instance, user).await?.unwrap();
+    let mut after = before.clone();
+    after.passkeys.push(passkey);
+    after.external_accounts.push(account.clone());
+    after.trusted_devices.push(device);
+    store::save(tx, &before, &after).await?;
+    tokens_of_accounts::put(tx, instance, user, &account.id, tokens).await
 }
 
 fn passkey(id: IdentificationId, now: Time) -> Passkey {

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
-use latchkey_base::Id;
 use latchkey_base::kinds::{SessionId, UserId};
+use latchkey_base::rng::Rng;
 use latchkey_base::time::Clock;
+use latchkey_base::{Id, Result, Time};
+use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::hosts::url_of;
 use latchkey_kernel::instances::{rules as instance_rules, store as instances};
@@ -16,6 +18,7 @@ use latchkey_people::users::store as users;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::{store as clients, token};
 use latchkey_presence::handshakes::{self, StoredHandshake};
+use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sessions::rules::{self, Entry};
 use latchkey_presence::sessions::tokens::{self, Minting};
 use latchkey_presence::sessions::{activity, renewals, store};
@@ -45,22 +48,11 @@ impl TestServer {
     pub async fn signed_in(&self, tenant: &Tenant, user: &str) -> SignedIn {
         let (instance, id): (_, UserId) = (tenant.id.clone(), Id::parse(user).unwrap());
         let (now, rng) = (self.clock.now(), self.rng());
-        let mut client = Client::new(&instance, now, &*rng).knows(&id);
+        let client = Client::new(&instance, now, &*rng).knows(&id);
         let secret = token::secret(&*rng);
         let digest = token::digest(&secret);
         let opened = self.db().write(move |tx| {
-            Box::pin(async move {
-                let user = users::find(tx, &instance, &id).await?.unwrap();
-                clients::insert(tx, &client, &digest).await?;
-                let entry = Entry { first_factor: true, ..Entry::default() };
-                let seen = activity::seen("Mozilla/5.0 (Macintosh) Firefox/140.0", "192.0.2.1", now, &*rng);
-                let settings = Settings::default();
-                let session = rules::begin(&user, &client.id, entry, seen, &settings, now, &*rng);
-                store::insert(tx, &session).await?;
-                client.last_active_session = Some(session.id.clone());
-                clients::save(tx, &client, now).await?;
-                Ok((client, session))
-            })
+            Box::pin(async move { open_session(tx, client, &digest, &id, now, &*rng).await })
         });
         let (client, session) = opened.await.unwrap();
         let refresh_token = renewals::secret(&self.master, &session, APP_ORIGIN).expose().to_owned();
@@ -135,6 +127,25 @@ impl TestServer {
         work.await.unwrap();
         nonce
     }
+}
+
+async fn open_session(
+    tx: &mut Tx,
+    mut client: Client,
+    digest: &[u8],
+    user: &UserId,
+    now: Time,
+    rng: &dyn Rng,
+) -> Result<(Client, Session)> {
+    let user = users::find(tx, &client.instance, user).await?.unwrap();
+    clients::insert(tx, &client, digest).await?;
+    let entry = Entry { first_factor: true, ..Entry::default() };
+    let seen = activity::seen("Mozilla/5.0 (Macintosh) Firefox/140.0", "192.0.2.1", now, rng);
+    let session = rules::begin(&user, &client.id, entry, seen, &Settings::default(), now, rng);
+    store::insert(tx, &session).await?;
+    client.last_active_session = Some(session.id.clone());
+    clients::save(tx, &client, now).await?;
+    Ok((client, session))
 }
 
 fn hex(bytes: &[u8]) -> String {

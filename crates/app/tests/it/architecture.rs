@@ -426,6 +426,51 @@ fn time_and_randomness_come_in_as_arguments() {
     assert_eq!(uses(&pure, &words), NOTHING);
 }
 
+/// How many lines there may be between the braces of a closure that is given to a transaction.
+const LINES_OF_TRANSACTION: usize = 5;
+
+/// What happens inside is found by its name, and says what it takes and returns; a closure shows neither.
+#[test]
+fn a_transaction_closure_only_passes_arguments_on() {
+    let mut checked = 0;
+    for (path, text) in CRATES.into_iter().flat_map(sources) {
+        for body in transaction_bodies(&code(&text)) {
+            let lines = body.lines().count();
+            assert!(lines <= LINES_OF_TRANSACTION, "{} has one of {lines} lines:\n{body}", shown(&path));
+            checked += 1;
+        }
+    }
+    assert!(checked >= 200, "only {checked} closures were found");
+}
+
+/// What the closures do that get a transaction, without what wraps it.
+fn transaction_bodies(code: &str) -> Vec<&str> {
+    let starts = ["|tx|", "|tx,", "|tx:"].into_iter().flat_map(|start| code.match_indices(start));
+    let after_arguments = starts.filter_map(|(at, _)| code[at + 1..].split_once('|'));
+    after_arguments.map(|(_, rest)| unwrapped(&rest[..end_of_expression(rest)])).collect()
+}
+
+fn end_of_expression(text: &str) -> usize {
+    let mut depth = 0;
+    for (index, byte) in text.bytes().enumerate() {
+        match byte {
+            b'(' | b'[' | b'{' => depth += 1,
+            b',' | b';' | b')' | b']' | b'}' if depth == 0 => return index,
+            b')' | b']' | b'}' => depth -= 1,
+            _ => (),
+        }
+    }
+    text.len()
+}
+
+fn unwrapped(body: &str) -> &str {
+    let wrappers = [("{", "}"), ("Box::pin(", ")"), ("async move {", "}")];
+    wrappers.into_iter().fold(body.trim(), |body, (open, close)| {
+        let inner = body.strip_prefix(open).and_then(|rest| rest.strip_suffix(close));
+        inner.unwrap_or(body).trim()
+    })
+}
+
 /// Two types of one name are told apart by their paths only, and nobody reads those.
 #[test]
 fn every_type_used_outside_its_file_has_a_noun_of_its_own() {
@@ -485,6 +530,13 @@ fn files_stay_short_enough_to_be_read() {
             assert!(lines <= 600, "{} has {lines} lines", shown(&path));
         }
     }
+}
+
+#[test]
+fn bodies_of_transactions_are_told_from_what_wraps_them() {
+    let text = "db.write(move |tx| {\n  Box::pin(async move {\n    a(tx, b)?;\n    c(tx)\n  })\n});\n\
+                table.change(id, |tx, act| Box::pin(set(tx, act)), d);";
+    assert_eq!(transaction_bodies(text), ["a(tx, b)?;\n    c(tx)", "set(tx, act)"]);
 }
 
 #[test]

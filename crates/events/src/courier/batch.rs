@@ -263,13 +263,7 @@ impl Sent {
         let instance = endpoint.instance.clone();
         let saved = courier.parts.db.write(move |tx| {
             Box::pin(async move {
-                if !webhooks::store::save_progress(tx, &endpoint, &lease, &progress).await? {
-                    return Ok(false);
-                }
-                disabled.into_iter().for_each(|event| tx.append(event));
-                tx.run_rows(statements).await?;
-                tx.run_many(released).await?;
-                Ok(true)
+                save_in(tx, &endpoint, &lease, &progress, disabled, statements, released).await
             })
         });
         if !saved.await? {
@@ -281,6 +275,25 @@ impl Sent {
         }
         Ok(())
     }
+}
+
+/// Whether the endpoint is still ours; otherwise nothing is written.
+async fn save_in(
+    tx: &mut Tx,
+    endpoint: &Endpoint,
+    lease: &Lease,
+    progress: &EndpointProgress,
+    disabled: Option<Numbered>,
+    statements: Vec<Statement>,
+    released: Vec<Statement>,
+) -> Result<bool> {
+    if !webhooks::store::save_progress(tx, endpoint, lease, progress).await? {
+        return Ok(false);
+    }
+    disabled.into_iter().for_each(|event| tx.append(event));
+    tx.run_rows(statements).await?;
+    tx.run_many(released).await?;
+    Ok(true)
 }
 
 /// The event that nothing is sent to the endpoint any more.

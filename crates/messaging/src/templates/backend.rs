@@ -2,9 +2,10 @@
 
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
 use latchkey_letters::model::System;
 use latchkey_letters::{catalogue, samples, writing};
@@ -165,21 +166,29 @@ async fn changed<R>(
 where
     R: FnOnce(Changes) -> Result<Changes> + Send + 'static,
 {
-    let (instance, settings, now) = (key.instance.clone(), key.settings.clone(), cx.now);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = store::lock(tx, &instance, system, "").await?;
-            let own = before.as_ref().map(|stored| stored.changes.clone()).unwrap_or_default();
-            let changes = rule(own.clone())?;
-            if rules::is_same(system, settings.messages.email.sender(), &own, &changes) {
-                return Ok(before);
-            }
-            let stored = rules::stored(before, changes, StoredTemplate::new(instance, system, "", now), now);
-            store::save(tx, &stored).await?;
-            Ok(Some(stored))
-        })
-    });
-    written.await
+    let act = cx.act(key);
+    cx.write(move |tx| Box::pin(async move { changed_in(tx, &act, system, rule).await })).await
+}
+
+async fn changed_in<R>(
+    tx: &mut Tx,
+    act: &Act,
+    system: &'static System,
+    rule: R,
+) -> Result<Option<StoredTemplate>>
+where
+    R: FnOnce(Changes) -> Result<Changes> + Send + 'static,
+{
+    let before = store::lock(tx, &act.instance, system, "").await?;
+    let own = before.as_ref().map(|stored| stored.changes.clone()).unwrap_or_default();
+    let changes = rule(own.clone())?;
+    if rules::is_same(system, act.settings.messages.email.sender(), &own, &changes) {
+        return Ok(before);
+    }
+    let new = StoredTemplate::new(act.instance.clone(), system, "", act.now);
+    let stored = rules::stored(before, changes, new, act.now);
+    store::save(tx, &stored).await?;
+    Ok(Some(stored))
 }
 
 fn shown(cx: &Cx, key: &SecretKey, system: &'static System, stored: Option<&StoredTemplate>) -> Reply {

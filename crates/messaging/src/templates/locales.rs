@@ -1,11 +1,13 @@
 //! Variants of a template for the languages of its readers. Ours: the published API has no such thing.
 
-use latchkey_base::{Code, Error};
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::TEMPLATE_LOCALES;
 use latchkey_kernel::wire::ListView;
+use latchkey_letters::model::System;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::reply::Reply;
@@ -58,22 +60,30 @@ async fn put(
     guard::watched(&cx, &key, rules::check(system, &Draft::of_locale(&input))).await?;
     let PutTemplateLocale { body, subject, body_plain } = input;
     let changes = Changes { subject, body: Some(body), body_plain, ..Changes::default() };
-    let (instance, now) = (key.instance, cx.now);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = store::lock(tx, &instance, system, &locale).await?;
-            let count = store::count_locales(tx, &instance, system).await?;
-            if before.is_none() && count >= TEMPLATE_LOCALES {
-                return Err(Error::new(Code::FormParamArraySizeExceeded)
-                    .saying("This template has too many variants."));
-            }
-            let stored =
-                rules::stored(before, changes, StoredTemplate::new(instance, system, &locale, now), now);
-            store::save(tx, &stored).await?;
-            Ok(stored)
-        })
-    });
+    let act = cx.act(&key);
+    let written =
+        cx.write(move |tx| Box::pin(async move { put_in(tx, &act, system, &locale, changes).await }));
     cx.reply(&view::locale(&written.await?))
+}
+
+async fn put_in(
+    tx: &mut Tx,
+    act: &Act,
+    system: &'static System,
+    locale: &str,
+    changes: Changes,
+) -> Result<StoredTemplate> {
+    let before = store::lock(tx, &act.instance, system, locale).await?;
+    let count = store::count_locales(tx, &act.instance, system).await?;
+    if before.is_none() && count >= TEMPLATE_LOCALES {
+        return Err(
+            Error::new(Code::FormParamArraySizeExceeded).saying("This template has too many variants.")
+        );
+    }
+    let new = StoredTemplate::new(act.instance.clone(), system, locale, act.now);
+    let stored = rules::stored(before, changes, new, act.now);
+    store::save(tx, &stored).await?;
+    Ok(stored)
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {

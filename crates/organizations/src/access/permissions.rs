@@ -81,19 +81,19 @@ async fn update(
     Input(input): Input<UpdatePermission>,
 ) -> Reply {
     let (act, permission) = (cx.act(&key), id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = store::lock(tx, &act.instance, act.now).await?;
-            let after = rules::update_permission(before.clone(), &permission, &input, &act)?;
-            if after != before {
-                store::save(tx, &after, act.now).await?;
-                emit(tx, &act, Event::PermissionUpdated, &after, &permission)?;
-            }
-            Ok(after)
-        })
-    });
+    let written = cx.write(move |tx| Box::pin(async move { update_in(tx, &act, &permission, &input).await }));
     let access = written.await?;
     cx.reply(&view::permission(rules::find_permission(&access, &id)?))
+}
+
+async fn update_in(tx: &mut Tx, act: &Act, id: &PermissionId, input: &UpdatePermission) -> Result<Access> {
+    let before = store::lock(tx, &act.instance, act.now).await?;
+    let after = rules::update_permission(before.clone(), id, input, act)?;
+    if after != before {
+        store::save(tx, &after, act.now).await?;
+        emit(tx, act, Event::PermissionUpdated, &after, id)?;
+    }
+    Ok(after)
 }
 
 async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<PermissionId>) -> Reply {

@@ -104,18 +104,21 @@ where
     R: FnOnce(Access, &Act) -> Result<(Access, RoleSetId)> + Send + 'static,
 {
     let act = cx.act(&key);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = store::lock(tx, &act.instance, act.now).await?;
-            let (after, id) = rule(before.clone(), &act)?;
-            if after != before {
-                store::save(tx, &after, act.now).await?;
-            }
-            Ok((after, id))
-        })
-    });
-    let (access, id) = written.await?;
+    let changed = cx.write(move |tx| Box::pin(async move { change_in(tx, &act, rule).await }));
+    let (access, id) = changed.await?;
     reply(&cx, &access, sets::find(&access, id.as_str())?).await
+}
+
+async fn change_in<R>(tx: &mut Tx, act: &Act, rule: R) -> Result<(Access, RoleSetId)>
+where
+    R: FnOnce(Access, &Act) -> Result<(Access, RoleSetId)> + Send + 'static,
+{
+    let before = store::lock(tx, &act.instance, act.now).await?;
+    let (after, id) = rule(before.clone(), act)?;
+    if after != before {
+        store::save(tx, &after, act.now).await?;
+    }
+    Ok((after, id))
 }
 
 async fn replace_role(

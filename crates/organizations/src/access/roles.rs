@@ -120,38 +120,40 @@ where
     R: FnOnce(Access, &RoleId, &Act) -> Result<Access> + Send + 'static,
 {
     let (act, role) = (cx.act(&key), id.clone());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = store::lock(tx, &act.instance, act.now).await?;
-            let after = rule(before.clone(), &role, &act)?;
-            if after != before {
-                store::save(tx, &after, act.now).await?;
-                emit(tx, &act, Event::RoleUpdated, &after, &role)?;
-            }
-            Ok(after)
-        })
-    });
-    let access = written.await?;
+    let changed = cx.write(move |tx| Box::pin(async move { change_in(tx, &act, &role, rule).await }));
+    let access = changed.await?;
     cx.reply(&view::role(rules::find_role(&access, &id)?, &access))
+}
+
+async fn change_in<R>(tx: &mut Tx, act: &Act, id: &RoleId, rule: R) -> Result<Access>
+where
+    R: FnOnce(Access, &RoleId, &Act) -> Result<Access> + Send + 'static,
+{
+    let before = store::lock(tx, &act.instance, act.now).await?;
+    let after = rule(before.clone(), id, act)?;
+    if after != before {
+        store::save(tx, &after, act.now).await?;
+        emit(tx, act, Event::RoleUpdated, &after, id)?;
+    }
+    Ok(after)
 }
 
 async fn delete(cx: Cx, OrganizationsKey(key): OrganizationsKey, Path(id): Path<RoleId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("role", &id));
-    cx.write(move |tx| {
-        Box::pin(async move {
-            let access = store::lock(tx, &act.instance, act.now).await?;
-            // Whoever gives somebody a role shares the document, so this stays true until we commit.
-            let used = RoleUse {
-                has_members: memberships::is_role_held(tx, &act.instance, &id).await?,
-                is_promised: store::is_promised(tx, &act.instance, &id, act.now).await?,
-            };
-            let access = rules::delete_role(access, &id, used, &act)?;
-            store::save(tx, &access, act.now).await?;
-            outbox::emit(tx, &act, Event::RoleDeleted, id.as_str(), &deleted("role", &id))
-        })
-    })
-    .await?;
+    cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, &id).await })).await?;
     cx.reply(&gone)
+}
+
+async fn delete_in(tx: &mut Tx, act: &Act, id: &RoleId) -> Result<()> {
+    let access = store::lock(tx, &act.instance, act.now).await?;
+    // Whoever gives somebody a role shares the document, so this stays true until we commit.
+    let used = RoleUse {
+        has_members: memberships::is_role_held(tx, &act.instance, id).await?,
+        is_promised: store::is_promised(tx, &act.instance, id, act.now).await?,
+    };
+    let access = rules::delete_role(access, id, used, act)?;
+    store::save(tx, &access, act.now).await?;
+    outbox::emit(tx, act, Event::RoleDeleted, id.as_str(), &deleted("role", id))
 }
 
 /// Records an event about a role.

@@ -229,21 +229,29 @@ async fn revoke(
 ) -> Reply {
     let (act, url) = (cx.act(&key), frontend_url(&cx, &key).await?);
     let (inner, link) = (act.clone(), url.clone());
-    let requester = input.requesting_user_id.filter(|id| !id.is_empty());
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let access = access::share(tx, &inner.instance, inner.now).await?;
-            let organization = locked(tx, &inner.instance, &organization).await?;
-            if let Some(user) = requester {
-                acting_member(tx, &inner, (&access, &organization.id), ("requesting_user_id", &user)).await?;
-            }
-            let place = InvitationPlace { access: &access, organization: &organization, frontend_url: &link };
-            let parts = change::revoke(tx, &inner, place, &id).await?;
-            Ok((parts, access))
-        })
+    let revoked = cx.write(move |tx| {
+        Box::pin(async move { revoke_in(tx, &inner, &organization, &id, input, &link).await })
     });
-    let (parts, access) = written.await?;
+    let (parts, access) = revoked.await?;
     cx.reply(&view::invitation(&parts, context(&act, &access, &url)))
+}
+
+async fn revoke_in(
+    tx: &mut Tx,
+    act: &Act,
+    organization: &OrganizationId,
+    id: &OrganizationInvitationId,
+    input: RevokeInvitation,
+    frontend_url: &str,
+) -> Result<(InvitationParts, Access)> {
+    let access = access::share(tx, &act.instance, act.now).await?;
+    let organization = locked(tx, &act.instance, organization).await?;
+    if let Some(user) = input.requesting_user_id.filter(|id| !id.is_empty()) {
+        acting_member(tx, act, (&access, &organization.id), ("requesting_user_id", &user)).await?;
+    }
+    let place = InvitationPlace { access: &access, organization: &organization, frontend_url };
+    let parts = change::revoke(tx, act, place, id).await?;
+    Ok((parts, access))
 }
 
 async fn list_of_instance(

@@ -187,18 +187,26 @@ async fn merge_metadata(
     Input(input): Input<OrganizationMetadata>,
 ) -> Reply {
     change(cx, key, path, move |tx, act, access, parts| {
-        Box::pin(async move {
-            let Membership { metadata, .. } = parts.membership.clone();
-            let OrganizationMetadata { public_metadata, private_metadata } = input;
-            let metadata = rules::with_metadata(metadata, public_metadata, private_metadata, Mode::Merge)?;
-            if document::write(&metadata)? == document::write(&parts.membership.metadata)? {
-                return Ok(parts);
-            }
-            let membership = Membership { metadata, updated_at: act.now, ..parts.membership };
-            change::save(tx, act, access, MembershipParts { membership, ..parts }).await
-        })
+        Box::pin(merge_metadata_in(tx, act, access, parts, input))
     })
     .await
+}
+
+async fn merge_metadata_in(
+    tx: &mut Tx,
+    act: &Act,
+    access: &Access,
+    parts: MembershipParts,
+    input: OrganizationMetadata,
+) -> Result<MembershipParts> {
+    let Membership { metadata, .. } = parts.membership.clone();
+    let OrganizationMetadata { public_metadata, private_metadata } = input;
+    let metadata = rules::with_metadata(metadata, public_metadata, private_metadata, Mode::Merge)?;
+    if document::write(&metadata)? == document::write(&parts.membership.metadata)? {
+        return Ok(parts);
+    }
+    let membership = Membership { metadata, updated_at: act.now, ..parts.membership };
+    change::save(tx, act, access, MembershipParts { membership, ..parts }).await
 }
 
 /// What is done to a membership inside a transaction.

@@ -1,15 +1,16 @@
 //! Routes and handlers of the backend API.
 
 use axum::http::StatusCode;
-use latchkey_base::Error;
+use latchkey_base::{Error, Result};
+use latchkey_db::Tx;
 use latchkey_kernel::AppState;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::reply::Reply;
 
 use super::input::{CreatePortalLinkToken, RevokePortalLinkToken};
-use super::model::PortalLinkTokenId;
+use super::model::{PortalLinkToken, PortalLinkTokenId};
 use super::view::{self, CreatedPortalLinkTokenView, PortalLinkTokenView};
 use super::{rules, store};
 use crate::key::OrganizationsKey;
@@ -44,20 +45,20 @@ async fn create(
     let organization = rules::organization(&input)?;
     let act = cx.act(&key);
     let (token, secret) = rules::create(input, organization, &act)?;
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            if let Some(id) = &token.organization {
-                // Nobody deletes it meanwhile, so that no token outlives it.
-                let found = organizations::lock(tx, &act.instance, id).await?;
-                found.ok_or_else(rules::unknown_organization)?;
-            }
-            store::insert(tx, &token).await?;
-            Ok(token)
-        })
-    });
-    let mut response = cx.reply(&view::created(&written.await?, secret.expose(), cx.now))?;
+    let created = cx.write(move |tx| Box::pin(async move { create_in(tx, &act, token).await }));
+    let mut response = cx.reply(&view::created(&created.await?, secret.expose(), cx.now))?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)
+}
+
+async fn create_in(tx: &mut Tx, act: &Act, token: PortalLinkToken) -> Result<PortalLinkToken> {
+    if let Some(id) = &token.organization {
+        // Nobody deletes it meanwhile, so that no token outlives it.
+        let found = organizations::lock(tx, &act.instance, id).await?;
+        found.ok_or_else(rules::unknown_organization)?;
+    }
+    store::insert(tx, &token).await?;
+    Ok(token)
 }
 
 async fn revoke(
@@ -68,16 +69,21 @@ async fn revoke(
 ) -> Reply {
     let id = PortalLinkTokenId::parse(&id).ok_or_else(|| Error::not_found("link token", &id))?;
     let act = cx.act(&key);
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let found = store::lock(tx, &act.instance, &id).await?;
-            let before = found.ok_or_else(|| Error::not_found("link token", &id))?;
-            let after = rules::revoke(before.clone(), input.revocation_reason, act.now)?;
-            if after != before {
-                store::save(tx, &after).await?;
-            }
-            Ok(after)
-        })
-    });
-    cx.reply(&view::token(&written.await?, cx.now))
+    let revoked = cx.write(move |tx| Box::pin(async move { revoke_in(tx, &act, &id, input).await }));
+    cx.reply(&view::token(&revoked.await?, cx.now))
+}
+
+async fn revoke_in(
+    tx: &mut Tx,
+    act: &Act,
+    id: &PortalLinkTokenId,
+    input: RevokePortalLinkToken,
+) -> Result<PortalLinkToken> {
+    let found = store::lock(tx, &act.instance, id).await?;
+    let before = found.ok_or_else(|| Error::not_found("link token", id))?;
+    let after = rules::revoke(before.clone(), input.revocation_reason, act.now)?;
+    if after != before {
+        store::save(tx, &after).await?;
+    }
+    Ok(after)
 }

@@ -52,24 +52,35 @@ where
     let user_id: UserId = Id::parse(&new.user_id).ok_or_else(|| Error::not_found("user", &new.user_id))?;
     check_enabled(&act.settings, kind)?;
     let value = rules::checked(kind, &new.value)?;
-    let added = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let before = UserTarget::User(user_id).lock(tx, act).await?;
-            check(&before, &act.settings)?;
-            check_added(tx, act, &before, (kind, &value), new.may_be_taken).await?;
-            if !new.may_be_taken {
-                check_free(tx, &before, kind, &value).await?;
-            }
-            let (after, id) = rules::add(before.clone(), kind, value, new.changes, act.now, &*act.rng)?;
-            if new.notify {
-                primary_address_changed(tx, act, &before, &after).await?;
-            }
-            let user = save_user(tx, act, &before, after).await?;
-            picked(&user, kind, &id)
-        })
-    });
+    let added =
+        cx.write(move |tx| Box::pin(async move { add_in(tx, &act, kind, user_id, value, new, check).await }));
     added.await.map_err(|error| explain(error, rules::taken(kind)))
+}
+
+async fn add_in<C>(
+    tx: &mut Tx,
+    act: &Act,
+    kind: ContactKind,
+    user_id: UserId,
+    value: String,
+    new: New,
+    check: C,
+) -> Result<Contact>
+where
+    C: FnOnce(&User, &Settings) -> Result<()> + Send + 'static,
+{
+    let before = UserTarget::User(user_id).lock(tx, act).await?;
+    check(&before, &act.settings)?;
+    check_added(tx, act, &before, (kind, &value), new.may_be_taken).await?;
+    if !new.may_be_taken {
+        check_free(tx, &before, kind, &value).await?;
+    }
+    let (after, id) = rules::add(before.clone(), kind, value, new.changes, act.now, &*act.rng)?;
+    if new.notify {
+        primary_address_changed(tx, act, &before, &after).await?;
+    }
+    let user = save_user(tx, act, &before, after).await?;
+    picked(&user, kind, &id)
 }
 
 /// A change of an address or number.
@@ -88,20 +99,25 @@ pub async fn update(
     change: ContactUpdate,
 ) -> Result<Contact> {
     let act = cx.act(key);
-    let changed = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let before = UserTarget::Identification(kind, id.clone()).lock(tx, act).await?;
-            let unverified = Code::IdentificationUpdateSecondFactorUnverified;
-            let after = rules::update(before.clone(), kind, &id, change.changes, act.now, unverified)?;
-            if change.notify {
-                primary_address_changed(tx, act, &before, &after).await?;
-            }
-            let user = save_user(tx, act, &before, after).await?;
-            picked(&user, kind, &id)
-        })
-    });
+    let changed = cx.write(move |tx| Box::pin(async move { update_in(tx, &act, kind, &id, change).await }));
     changed.await.map_err(|error| explain(error, claimed(kind)))
+}
+
+async fn update_in(
+    tx: &mut Tx,
+    act: &Act,
+    kind: ContactKind,
+    id: &IdentificationId,
+    change: ContactUpdate,
+) -> Result<Contact> {
+    let before = UserTarget::Identification(kind, id.clone()).lock(tx, act).await?;
+    let unverified = Code::IdentificationUpdateSecondFactorUnverified;
+    let after = rules::update(before.clone(), kind, id, change.changes, act.now, unverified)?;
+    if change.notify {
+        primary_address_changed(tx, act, &before, &after).await?;
+    }
+    let user = save_user(tx, act, &before, after).await?;
+    picked(&user, kind, id)
 }
 
 /// Takes an address or number away.
@@ -132,21 +148,28 @@ pub async fn replace(
     check_enabled(&key.settings, kind)?;
     let value = rules::checked(kind, &new.value)?;
     let act = cx.act(key);
-    let replaced = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let before = UserTarget::User(user_id).lock(tx, act).await?;
-            check_added(tx, act, &before, (kind, &value), false).await?;
-            check_free(tx, &before, kind, &value).await?;
-            let (after, id) = rules::replace(before.clone(), kind, value, new.status, act.now, &*act.rng)?;
-            if new.notify {
-                primary_address_changed(tx, act, &before, &after).await?;
-            }
-            let user = save_user(tx, act, &before, after).await?;
-            picked(&user, kind, &id)
-        })
-    });
+    let replaced =
+        cx.write(move |tx| Box::pin(async move { replace_in(tx, &act, kind, user_id, value, new).await }));
     replaced.await.map_err(|error| explain(error, rules::taken(kind)))
+}
+
+async fn replace_in(
+    tx: &mut Tx,
+    act: &Act,
+    kind: ContactKind,
+    user_id: UserId,
+    value: String,
+    new: Replacement,
+) -> Result<Contact> {
+    let before = UserTarget::User(user_id).lock(tx, act).await?;
+    check_added(tx, act, &before, (kind, &value), false).await?;
+    check_free(tx, &before, kind, &value).await?;
+    let (after, id) = rules::replace(before.clone(), kind, value, new.status, act.now, &*act.rng)?;
+    if new.notify {
+        primary_address_changed(tx, act, &before, &after).await?;
+    }
+    let user = save_user(tx, act, &before, after).await?;
+    picked(&user, kind, &id)
 }
 
 /// Sends a code to an address or number.
@@ -185,32 +208,41 @@ pub async fn attempt(
     verification: &str,
     digits: Secret,
 ) -> Result<codes::Code> {
-    let unknown = || {
-        Error::new(Code::ResourceNotFound).saying("No such verification exists for this address or number.")
-    };
-    let verification: VerificationId = Id::parse(verification).ok_or_else(unknown)?;
+    let verification: VerificationId = Id::parse(verification).ok_or_else(unknown_verification)?;
     let act = cx.act(key);
     let tried = cx.write(move |tx| {
-        Box::pin(async move {
-            let act = &act;
-            let before = UserTarget::Identification(kind, id.clone()).lock(tx, act).await?;
-            picked(&before, kind, &id)?;
-            let code = store::lock(tx, &act.instance, &id, &verification, &act.master).await?;
-            let code = codes::attempt(code.ok_or_else(unknown)?, &digits, act.now)?;
-            store::save(tx, &act.instance, &code).await?;
-            if code.status(act.now) == CodeStatus::Verified {
-                let proof = Verification {
-                    strategy: code.strategy,
-                    attempts: Some(code.attempts),
-                    expire_at: Some(code.expire_at),
-                };
-                let after = rules::verified(before.clone(), kind, &id, proof, act.now);
-                save_user(tx, act, &before, after).await?;
-            }
-            Ok(code)
-        })
+        Box::pin(async move { attempt_in(tx, &act, kind, &id, &verification, &digits).await })
     });
     tried.await.map_err(|error| explain(error, claimed(kind)))
+}
+
+async fn attempt_in(
+    tx: &mut Tx,
+    act: &Act,
+    kind: ContactKind,
+    id: &IdentificationId,
+    verification: &VerificationId,
+    digits: &Secret,
+) -> Result<codes::Code> {
+    let before = UserTarget::Identification(kind, id.clone()).lock(tx, act).await?;
+    picked(&before, kind, id)?;
+    let code = store::lock(tx, &act.instance, id, verification, &act.master).await?;
+    let code = codes::attempt(code.ok_or_else(unknown_verification)?, digits, act.now)?;
+    store::save(tx, &act.instance, &code).await?;
+    if code.status(act.now) == CodeStatus::Verified {
+        let proof = Verification {
+            strategy: code.strategy,
+            attempts: Some(code.attempts),
+            expire_at: Some(code.expire_at),
+        };
+        let after = rules::verified(before.clone(), kind, id, proof, act.now);
+        save_user(tx, act, &before, after).await?;
+    }
+    Ok(code)
+}
+
+fn unknown_verification() -> Error {
+    Error::new(Code::ResourceNotFound).saying("No such verification exists for this address or number.")
 }
 
 async fn check_pause(tx: &mut Tx, act: &Act, id: &IdentificationId) -> Result<()> {

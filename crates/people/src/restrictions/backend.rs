@@ -169,17 +169,16 @@ fn twice() -> Error {
 /// Takes something off a list, and back the invitation that went out with it: it would let its owner in all the same.
 async fn take_off<K: ListedKind>(cx: &Cx, key: &SecretKey, id: Id<K>) -> Reply {
     let (act, gone) = (cx.act(key), deleted(K::OBJECT, &id));
-    cx.write(move |tx| {
-        Box::pin(async move {
-            let listed = store::lock(tx, &act.instance, &id).await?;
-            let listed = listed.ok_or_else(|| Error::not_found(K::NOUN, &id))?;
-            store::delete(tx, &act.instance, &id).await?;
-            match &listed.details.invitation {
-                Some(invitation) => change::revoke_pending(tx, &act, invitation).await,
-                None => Ok(()),
-            }
-        })
-    })
-    .await?;
+    cx.write(move |tx| Box::pin(async move { take_off_in(tx, &act, &id).await })).await?;
     cx.reply(&gone)
+}
+
+async fn take_off_in<K: ListedKind>(tx: &mut Tx, act: &Act, id: &Id<K>) -> Result<()> {
+    let listed = store::lock(tx, &act.instance, id).await?;
+    let listed = listed.ok_or_else(|| Error::not_found(K::NOUN, id))?;
+    store::delete(tx, &act.instance, id).await?;
+    match &listed.details.invitation {
+        Some(invitation) => change::revoke_pending(tx, act, invitation).await,
+        None => Ok(()),
+    }
 }

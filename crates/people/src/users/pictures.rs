@@ -9,6 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use latchkey_base::kinds::{ImageId, UserId};
 use latchkey_base::{Code, Error, Result};
+use latchkey_db::Tx;
 use latchkey_images::{Image, ImageError};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
@@ -114,18 +115,16 @@ impl Picture {
 /// Gives a user an uploaded picture in place of the one they have. It is decoded for `owner`.
 pub async fn put(cx: &Cx, act: Act, target: UserTarget, picture: Picture, owner: WorkOwner) -> Result<User> {
     let picture = picture.decoded(cx, &owner).await?;
-    let written = cx.write(move |tx| {
-        Box::pin(async move {
-            let before = target.lock(tx, &act).await?;
-            let image = ImageId::new(act.now, &*act.rng);
-            let Act { instance, now, .. } = &act;
-            images::delete_all(tx, instance, &before.id).await?;
-            images::insert(tx, instance, &before.id, &image, &picture, *now).await?;
-            let after = rules::set_image(before.clone(), Some(image));
-            save_user(tx, &act, &before, after).await
-        })
-    });
-    written.await
+    cx.write(move |tx| Box::pin(async move { put_in(tx, &act, target, &picture).await })).await
+}
+
+async fn put_in(tx: &mut Tx, act: &Act, target: UserTarget, picture: &Image) -> Result<User> {
+    let before = target.lock(tx, act).await?;
+    let image = ImageId::new(act.now, &*act.rng);
+    images::delete_all(tx, &act.instance, &before.id).await?;
+    images::insert(tx, &act.instance, &before.id, &image, picture, act.now).await?;
+    let after = rules::set_image(before.clone(), Some(image));
+    save_user(tx, act, &before, after).await
 }
 
 /// Takes a user's picture away.

@@ -22,6 +22,7 @@ use latchkey_web::reply::Reply;
 
 use super::closing::Clients;
 use super::input::{CreateSession, CreateSessionToken, ListSessions, VerifySession};
+use super::model::Session;
 use super::present::PresentSession;
 use super::rules::{self, Entry};
 use super::store::{self, SessionFilters};
@@ -92,30 +93,28 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSession>) -> R
     rules::check_creation(key.environment)?;
     let id: UserId = Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
     let act = cx.act(&key);
-    let session = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let act = &act;
-                let user = UserTarget::User(id).lock(tx, act).await?;
-                rules::check_enterable(&user, act.now)?;
-                let active = beginning(tx, act, &user.id, input.active_organization_id).await?;
-                let mut client = Client::new(&act.instance, act.now, &*act.rng).knows(&user.id);
-                clients::insert(tx, &client, &token::digest(&token::secret(&*act.rng))).await?;
-                ending::make_room_of_user(tx, act, &user.id).await?;
-                let entry = Entry { first_factor: true, active, ..Entry::default() };
-                let seen = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
-                let session = rules::begin(&user, &client.id, entry, seen, &act.settings, act.now, &*act.rng);
-                store::insert(tx, &session).await?;
-                client.last_active_session = Some(session.id.clone());
-                clients::save(tx, &client, act.now).await?;
-                let active = User { last_active_at: Some(act.now), ..user.clone() };
-                users::save(tx, &user, &active).await?;
-                ending::announce(tx, act, &session).await?;
-                Ok(session)
-            })
-        })
-        .await?;
-    cx.reply(&view::session(&session, cx.now))
+    let organization = input.active_organization_id;
+    let created = cx.write(move |tx| Box::pin(async move { create_in(tx, &act, id, organization).await }));
+    cx.reply(&view::session(&created.await?, cx.now))
+}
+
+async fn create_in(tx: &mut Tx, act: &Act, user: UserId, organization: Option<String>) -> Result<Session> {
+    let user = UserTarget::User(user).lock(tx, act).await?;
+    rules::check_enterable(&user, act.now)?;
+    let active = beginning(tx, act, &user.id, organization).await?;
+    let mut client = Client::new(&act.instance, act.now, &*act.rng).knows(&user.id);
+    clients::insert(tx, &client, &token::digest(&token::secret(&*act.rng))).await?;
+    ending::make_room_of_user(tx, act, &user.id).await?;
+    let entry = Entry { first_factor: true, active, ..Entry::default() };
+    let seen = activity::seen(&act.user_agent, &act.client_ip, act.now, &*act.rng);
+    let session = rules::begin(&user, &client.id, entry, seen, &act.settings, act.now, &*act.rng);
+    store::insert(tx, &session).await?;
+    client.last_active_session = Some(session.id.clone());
+    clients::save(tx, &client, act.now).await?;
+    let active = User { last_active_at: Some(act.now), ..user.clone() };
+    users::save(tx, &user, &active).await?;
+    ending::announce(tx, act, &session).await?;
+    Ok(session)
 }
 
 async fn get(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Reply {
@@ -127,20 +126,18 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Reply {
 /// Revokes a session. One that is over already becomes revoked too, as published.
 async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<SessionId>) -> Reply {
     let act = cx.act(&key);
-    let session = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let found = store::find(tx, &act.instance, &id, &act.settings).await?;
-                let found = found.ok_or_else(|| unknown(&id))?;
-                // Whoever is signed in on the client changes it first, then the session.
-                let mut clients = Clients::lock(tx, &act, &[&found.client]).await?;
-                let found = store::lock(tx, &act.instance, &id, &act.settings).await?;
-                let found = found.ok_or_else(|| unknown(&id))?;
-                ending::revoke(tx, &act, &mut clients, found).await
-            })
-        })
-        .await?;
-    cx.reply(&view::session(&session, cx.now))
+    let revoked = cx.write(move |tx| Box::pin(async move { revoke_in(tx, &act, &id).await }));
+    cx.reply(&view::session(&revoked.await?, cx.now))
+}
+
+async fn revoke_in(tx: &mut Tx, act: &Act, id: &SessionId) -> Result<Session> {
+    let found = store::find(tx, &act.instance, id, &act.settings).await?;
+    let found = found.ok_or_else(|| unknown(id))?;
+    // Whoever is signed in on the client changes it first, then the session.
+    let mut clients = Clients::lock(tx, act, &[&found.client]).await?;
+    let found = store::lock(tx, &act.instance, id, &act.settings).await?;
+    let found = found.ok_or_else(|| unknown(id))?;
+    ending::revoke(tx, act, &mut clients, found).await
 }
 
 async fn create_token(
