@@ -21,6 +21,7 @@ use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::store;
 use latchkey_testkit::{TestServer, until};
 use serde_json::json;
+use tokio::time;
 
 use super::{TEXT_MAX, ada, bearer, post_raw, send};
 
@@ -129,7 +130,9 @@ async fn a_key_that_is_revoked_while_a_body_is_held_back_changes_nothing() {
             });
             delete.await.unwrap();
             // Bodies that come sooner are as good as those that come at once.
-            tokio::time::sleep(Duration::from_millis(150)).await;
+            time::pause();
+            time::advance(Duration::from_millis(150)).await;
+            time::resume();
             Ok::<_, io::Error>(Bytes::from_static(&body.as_bytes()[4..]))
         };
         let first = Bytes::from_static(&body.as_bytes()[..4]);
