@@ -221,6 +221,9 @@ pub const MEMBERSHIP_CHANGES: Rate = Rate::per_objects("changes of a membership"
 /// a claim that names them all. Each is a kilobyte of nearly every answer to a browser; who is in more organizations gets
 /// them from the list of memberships, page by page.
 pub const MEMBERSHIPS_SHOWN: i64 = 100;
+/// Organizations that members can add somebody to who has chosen none of them: enough for those who work for several,
+/// and too few to fill what is shown of somebody's organizations.
+pub const MEMBERSHIPS_UNCHOSEN: i64 = 20;
 /// Up to how many invitations that wait for an answer are counted for each of those organizations. The count is in nearly
 /// every answer to a browser; the list of invitations has the exact one.
 pub const INVITATIONS_COUNTED: i64 = 1_000;

@@ -104,7 +104,7 @@ async fn create_in(
     let organization = locked(tx, &act.instance, id).await?;
     let role = rules::role(&input.role, &access, &organization)?.id.clone();
     let metadata = rules::new_metadata(input.public_metadata, input.private_metadata)?;
-    let joining = Joining { role, metadata, is_invited: false };
+    let joining = Joining { role, metadata, is_invited: false, is_unasked: false };
     let (organization, membership) = join(tx, act, &access, organization, &user, joining).await?;
     Ok((MembershipParts { membership, organization, user }, access))
 }
