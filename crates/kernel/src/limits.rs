@@ -36,6 +36,8 @@ pub const BACKUP_CODE_ROUNDS: u64 = 1 << 15;
 pub const VERIFICATION_ATTEMPTS: i64 = 3;
 /// How long a code is good for.
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
+/// How long the secret of an authenticator app can be proven after it was shown: as long as a code that was sent.
+pub const TOTP_SETUP_MS: i64 = 10 * 60 * 1000;
 /// Least time between two codes to one phone number: text messages cost money.
 pub const PHONE_CODE_PAUSE_MS: i64 = 30 * 1000;
 /// Text messages people may have sent to one number in a while, whatever the attempt or the browser: as many
