@@ -118,6 +118,11 @@ pub const IMAGE_PIXELS: u64 = 25_000_000;
 pub const FEED_WAITERS: usize = 1000;
 /// Bytes of events read at once, for a page or for an endpoint: a message can have most of a megabyte.
 pub const EVENTS_BYTES: usize = 8 * 1024 * 1024;
+/// Rows of a page that is read at once; a longer one takes a place among long reads. With an organization and a user in
+/// each row, and as much metadata as they may have, such a page is some megabytes.
+pub const QUICK_ROWS: i64 = 100;
+/// Rows that such a page may skip: they are read as well.
+pub const QUICK_OFFSET: i64 = 1000;
 /// Events in a page of the feed unless told otherwise.
 pub const EVENTS_PAGE: i64 = 100;
 /// Longest wait for an event; a request has 30 seconds in all.

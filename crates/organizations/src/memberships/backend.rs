@@ -148,7 +148,7 @@ async fn list_of_user(
     Path(id): Path<UserId>,
     Query(paging): Query<Paging>,
 ) -> Reply {
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = cx.backend_reads(&key.instance).page(paging).await?;
     users::find(&mut tx, &key.instance, &id).await?.ok_or_else(|| Error::not_found("user", &id))?;
     let access = access::find(&mut tx, &key.instance).await?;
     let page = store::list_of_user(&mut tx, &key.instance, &id, paging).await?;

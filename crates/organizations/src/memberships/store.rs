@@ -1,5 +1,6 @@
 //! The SQL of memberships.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use latchkey_base::kinds::{InstanceId, OrganizationId, OrganizationKind, RoleId, RoleSetId, UserId};
@@ -232,6 +233,21 @@ pub async fn roles_of_user(
                WHERE m.instance_id = $1 AND m.user_id = $2 ORDER BY m.created_at DESC, m.organization_id DESC LIMIT $3";
     let params = [instance.into(), user.into(), limit.into()];
     Ok(tx.all(&[sql], &params, |row| Ok((row.id(0)?, row.id(1)?))).await?)
+}
+
+/// Whether some users have more than `limit` memberships together.
+pub async fn are_more(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    users: &HashSet<&UserId>,
+    limit: i64,
+) -> Result<bool> {
+    let users = users.iter().map(|&id| id.into()).collect();
+    let list = List::new("SELECT 1 FROM organization_memberships")
+        .filter("instance_id = ?", vec![instance.into()])
+        .any_of("user_id IN", vec![], users, "");
+    let found = list.page(Paging { limit: limit + 1, offset: 0 }).fetch(tx, |_| Ok(())).await?;
+    Ok(found.len() as i64 > limit)
 }
 
 /// A page of all memberships of an instance, newest first.
