@@ -105,16 +105,76 @@ pub const SUBADDRESS_MARKS: [char; 3] = ['+', '=', '#'];
 /// Domains of one provider, at which dots in the local part make no difference.
 pub const DOTS_IGNORED: [&str; 2] = ["gmail.com", "googlemail.com"];
 
+/// What a provider of mailboxes makes of an address.
+struct MailProvider {
+    domains: &'static [&'static str],
+    /// The domain that stands for all of them, where an address leads to the same mailbox at each.
+    shared: Option<&'static str>,
+    /// What begins a tag besides the usual marks.
+    mark: Option<char>,
+    /// Letters of the local part that count as the text behind them.
+    alike: (&'static [char], &'static str),
+}
+
+/// Providers with rules of their own. At all others only what stands behind a mark makes no difference.
+const MAIL_PROVIDERS: [MailProvider; 5] = [
+    // Gmail.
+    MailProvider { domains: &DOTS_IGNORED, shared: Some("gmail.com"), mark: None, alike: (&['.'], "") },
+    // Proton. Whoever has an address has it at all domains.
+    MailProvider {
+        domains: &["proton.me", "protonmail.com", "protonmail.ch", "pm.me"],
+        shared: Some("proton.me"),
+        mark: None,
+        alike: (&['.', '-', '_'], ""),
+    },
+    // iCloud.
+    MailProvider {
+        domains: &["icloud.com", "me.com", "mac.com"],
+        shared: Some("icloud.com"),
+        mark: None,
+        alike: (&[], ""),
+    },
+    // Yahoo. Its names have no hyphens, so one begins a tag; each domain has names of its own.
+    MailProvider {
+        domains: &[
+            "yahoo.com",
+            "yahoo.co.uk",
+            "yahoo.ca",
+            "yahoo.de",
+            "yahoo.fr",
+            "yahoo.it",
+            "yahoo.es",
+            "yahoo.in",
+            "yahoo.co.in",
+            "yahoo.com.br",
+            "ymail.com",
+            "rocketmail.com",
+        ],
+        shared: None,
+        mark: Some('-'),
+        alike: (&[], ""),
+    },
+    // Yandex.
+    MailProvider {
+        domains: &["yandex.ru", "yandex.com", "yandex.by", "yandex.kz", "yandex.ua", "ya.ru"],
+        shared: Some("yandex.ru"),
+        mark: None,
+        alike: (&['-'], "."),
+    },
+];
+const OTHER_PROVIDER: MailProvider =
+    MailProvider { domains: &[], shared: None, mark: None, alike: (&[], "") };
+
 /// The mailbox an e-mail address leads to, for counting what arrives there: `a+1@x.example` and `A+2@x.example` are one, and
 /// so are `a.b@gmail.com` and `ab@googlemail.com`. Not for telling who somebody is: some servers have no sub-addresses.
 pub fn mailbox(address: &str) -> String {
     let Some((local, domain)) = address.rsplit_once('@') else { return fold(address) };
-    let owner = local.split(SUBADDRESS_MARKS).next().filter(|owner| !owner.is_empty()).unwrap_or(local);
-    let domain = fold(domain);
-    match DOTS_IGNORED.contains(&&*domain) {
-        true => format!("{}@{}", fold(&owner.replace('.', "")), DOTS_IGNORED[0]),
-        false => format!("{}@{domain}", fold(owner)),
-    }
+    let (local, domain) = (fold(local), fold(domain));
+    let provider = MAIL_PROVIDERS.iter().find(|it| it.domains.contains(&&*domain)).unwrap_or(&OTHER_PROVIDER);
+    let is_mark = |letter| SUBADDRESS_MARKS.contains(&letter) || provider.mark == Some(letter);
+    let owner = local.split(is_mark).next().filter(|owner| !owner.is_empty()).unwrap_or(&local);
+    let (letters, same) = provider.alike;
+    format!("{}@{}", owner.replace(letters, same), provider.shared.unwrap_or(&domain))
 }
 
 /// A phone number in E.164 form, or `None`.
@@ -240,6 +300,22 @@ mod tests {
         {
             assert_eq!(mailbox(address), "adab@gmail.com");
         }
+        for address in ["ada.b@proton.me", "A-da_B@protonmail.com", "adab+x@pm.me", "adab@protonmail.ch"] {
+            assert_eq!(mailbox(address), "adab@proton.me");
+        }
+        for address in ["ada.b@icloud.com", "Ada.B+x@me.com", "ada.b@mac.com"] {
+            assert_eq!(mailbox(address), "ada.b@icloud.com");
+        }
+        for address in ["ada.b@yahoo.com", "Ada.B-x@yahoo.com", "ada.b-x-y@yahoo.com"] {
+            assert_eq!(mailbox(address), "ada.b@yahoo.com");
+        }
+        assert_ne!(mailbox("ada@yahoo.com"), mailbox("ada@yahoo.de"));
+        for address in ["ada-b@yandex.ru", "Ada.B+x@ya.ru", "ada.b@yandex.com", "ada-b@yandex.kz"] {
+            assert_eq!(mailbox(address), "ada.b@yandex.ru");
+        }
+        assert_ne!(mailbox("adab@yandex.ru"), mailbox("ada.b@yandex.ru"));
+        assert_eq!(mailbox("Ada-b.c+x@outlook.com"), "ada-b.c@outlook.com");
+        assert_ne!(mailbox("ada@outlook.com"), mailbox("ada@hotmail.com"));
         assert_ne!(mailbox("ad.a@x.example"), mailbox("ada@x.example"));
         assert_eq!(mailbox("+ada@x.example"), "+ada@x.example");
         assert_ne!(mailbox("ada+1@x.example"), mailbox("ada+1@y.example"));

@@ -8,8 +8,9 @@ use latchkey_base::kinds::{ClientId, SessionId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::keyring::Signer;
-use latchkey_kernel::limits::CROWDED_CLIENT_WAIT;
+use latchkey_kernel::limits::{CROWDED_CLIENT_WAIT, MEMBERSHIPS_SHOWN};
 use latchkey_kernel::slow::{LanePlace, WorkOwner};
+use latchkey_organizations::memberships::store as memberships_store;
 use latchkey_people::users::view::ViewContext;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store;
@@ -62,12 +63,14 @@ pub struct ShownClient {
     memberships: OwnMemberships,
     sign_in: Option<Box<RawValue>>,
     sign_up: Option<Box<RawValue>>,
-    /// Its place, if many people are signed in on it.
+    /// Its place, if many people are signed in on it, or people in many organizations.
     _place: Option<LanePlace>,
 }
 
 /// Most clients have no more people. Each comes with up to a hundred organizations, a megabyte with their metadata.
 const FEW_PEOPLE: usize = 4;
+/// Nor do the people of a client, if it has several, have more organizations together.
+const FEW_MEMBERSHIPS: i64 = MEMBERSHIPS_SHOWN;
 
 /// Loads what is shown of a visitor's client, with a token for each session.
 pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
@@ -104,7 +107,7 @@ async fn shown_client(
         sign_in = sign_ins::shown(&mut tx, context, &client).await?;
         sign_up = sign_ups::shown(&mut tx, context, &client).await?;
     }
-    let place = match has_many_people(&live) {
+    let place = match is_large(cx, site, &live).await? {
         true => Some(place_in_crowd(cx, site).await?),
         false => None,
     };
@@ -129,7 +132,7 @@ async fn shown_client(
     Ok(ShownClient { client, sessions, memberships, sign_in, sign_up, _place: place })
 }
 
-/// Of clients with many people, the memberships of only a few are in memory at a time, until their answers are written.
+/// Of clients with much to show, the memberships of only a few are in memory at a time, until the answers are written.
 /// What happened meanwhile counts: whoever does not read those answers gets no more of them, also of writes.
 async fn place_in_crowd(cx: &Cx, site: &Site) -> Result<LanePlace> {
     let owner = WorkOwner::network(&site.instance, cx.network);
@@ -139,8 +142,18 @@ async fn place_in_crowd(cx: &Cx, site: &Site) -> Result<LanePlace> {
     Ok(place)
 }
 
-fn has_many_people(live: &[PresentSession]) -> bool {
-    live.iter().map(|present| &present.user.id).collect::<HashSet<_>>().len() > FEW_PEOPLE
+/// Whether so much is shown of the people of a client that few such answers may be in memory at a time. What is shown
+/// of one person alone is bounded, so nothing is counted for the clients that most browsers have.
+async fn is_large(cx: &Cx, site: &Site, live: &[PresentSession]) -> Result<bool> {
+    let people: HashSet<_> = live.iter().map(|present| &present.user.id).collect();
+    match people.len() {
+        0 | 1 => Ok(false),
+        2..=FEW_PEOPLE if site.settings.organizations.enabled => {
+            let mut tx = cx.app.db.read().await?;
+            memberships_store::are_more(&mut tx, &site.instance, &people, FEW_MEMBERSHIPS).await
+        }
+        few_or_many => Ok(few_or_many > FEW_PEOPLE),
+    }
 }
 
 /// The memberships of everybody who is signed in.

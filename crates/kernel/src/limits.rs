@@ -36,6 +36,8 @@ pub const BACKUP_CODE_ROUNDS: u64 = 1 << 15;
 pub const VERIFICATION_ATTEMPTS: i64 = 3;
 /// How long a code is good for.
 pub const VERIFICATION_MS: i64 = 10 * 60 * 1000;
+/// How long the secret of an authenticator app can be proven after it was shown: as long as a code that was sent.
+pub const TOTP_SETUP_MS: i64 = 10 * 60 * 1000;
 /// Least time between two codes to one phone number: text messages cost money.
 pub const PHONE_CODE_PAUSE_MS: i64 = 30 * 1000;
 /// Text messages people may have sent to one number in a while, whatever the attempt or the browser: as many
@@ -116,6 +118,11 @@ pub const IMAGE_PIXELS: u64 = 25_000_000;
 pub const FEED_WAITERS: usize = 1000;
 /// Bytes of events read at once, for a page or for an endpoint: a message can have most of a megabyte.
 pub const EVENTS_BYTES: usize = 8 * 1024 * 1024;
+/// Rows of a page that is read at once; a longer one takes a place among long reads. With an organization and a user in
+/// each row, and as much metadata as they may have, such a page is some megabytes.
+pub const QUICK_ROWS: i64 = 100;
+/// Rows that such a page may skip: they are read as well.
+pub const QUICK_OFFSET: i64 = 1000;
 /// Events in a page of the feed unless told otherwise.
 pub const EVENTS_PAGE: i64 = 100;
 /// Longest wait for an event; a request has 30 seconds in all.
@@ -221,6 +228,9 @@ pub const MEMBERSHIP_CHANGES: Rate = Rate::per_objects("changes of a membership"
 /// a claim that names them all. Each is a kilobyte of nearly every answer to a browser; who is in more organizations gets
 /// them from the list of memberships, page by page.
 pub const MEMBERSHIPS_SHOWN: i64 = 100;
+/// Organizations that members can add somebody to who has chosen none of them: enough for those who work for several,
+/// and too few to fill what is shown of somebody's organizations.
+pub const MEMBERSHIPS_UNCHOSEN: i64 = 20;
 /// Up to how many invitations that wait for an answer are counted for each of those organizations. The count is in nearly
 /// every answer to a browser; the list of invitations has the exact one.
 pub const INVITATIONS_COUNTED: i64 = 1_000;

@@ -157,4 +157,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0026_unchosen_memberships",
+        common: include_str!("../../../migrations/0026_unchosen_memberships.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -4,9 +4,11 @@
 //! (`slow`), so that nobody waits behind all the searches of somebody else.
 
 use latchkey_base::Result;
+use latchkey_base::page::Paging;
 use latchkey_db::Tx;
 
 use crate::App;
+use crate::limits::{QUICK_OFFSET, QUICK_ROWS};
 use crate::registry::Registry;
 use crate::slow::WorkOwner;
 
@@ -26,9 +28,13 @@ impl<'a> Reads<'a> {
         &self.app.product.registry
     }
 
-    /// A connection for short, indexed reads.
-    pub async fn quick(&self) -> Result<Tx> {
-        Ok(self.app.db.read().await?)
+    /// A connection for a page of a list in the order of an index, with nothing left out on the way. A short one near
+    /// the start is read at once; one that has or skips many rows takes its turn among reads that may take long.
+    pub async fn page(&self, paging: Paging) -> Result<Tx> {
+        match paging.limit <= QUICK_ROWS && paging.offset <= QUICK_OFFSET {
+            true => Ok(self.app.db.read().await?),
+            false => self.long().await,
+        }
     }
 
     /// A connection for reads that may take long, when it is the owner's turn. A caller who goes away does not stop a

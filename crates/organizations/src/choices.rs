@@ -1,4 +1,5 @@
-//! Which organization the next session of a user begins with: the one they chose last, or joined since.
+//! Which organization the next session of a user begins with: the one they chose last, or joined since. One that
+//! another member added them to is no choice of theirs.
 
 use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, OrganizationId, OrganizationMembershipId, UserId};
@@ -6,6 +7,7 @@ use latchkey_db::{DbError, Row, Table, Tx};
 use latchkey_kernel::settings::OrganizationSettings;
 
 use super::memberships::model::Membership;
+use super::memberships::store as memberships;
 
 /// An organization that somebody works for, and the membership with which they chose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,10 +30,11 @@ const CHOSEN: &str = "SELECT m.organization_id, m.id FROM organization_choices c
      JOIN organization_memberships m ON m.instance_id = c.instance_id AND m.organization_id = c.organization_id \
      AND m.user_id = c.user_id \
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
-     WHERE c.instance_id = $1 AND c.user_id = $2";
-const FIRST_TWO: &str = "SELECT m.organization_id, m.id FROM organization_memberships m \
+     WHERE c.instance_id = $1 AND c.user_id = $2 AND NOT m.is_unchosen";
+const ALL: &str = "SELECT m.organization_id, m.id FROM organization_memberships m \
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
-     WHERE m.instance_id = $1 AND m.user_id = $2 ORDER BY m.created_at, m.organization_id LIMIT 2";
+     WHERE m.instance_id = $1 AND m.user_id = $2";
+const FIRST_TWO: &str = " ORDER BY m.created_at, m.organization_id LIMIT 2";
 
 /// Notes what a user chose, or which organization they joined. `None` is the choice to work for themselves. It is
 /// written before sessions are locked.
@@ -41,12 +44,17 @@ pub async fn note(
     user: &UserId,
     organization: Option<&OrganizationId>,
 ) -> Result<()> {
-    let organization = organization.map(|id| id.as_str());
-    ORGANIZATION_CHOICES.put(tx, &[instance.into(), user.into(), organization.into()]).await
+    let chosen = organization.map(|id| id.as_str());
+    ORGANIZATION_CHOICES.put(tx, &[instance.into(), user.into(), chosen.into()]).await?;
+    match organization {
+        Some(id) => memberships::mark_chosen(tx, instance, id, user).await,
+        None => Ok(()),
+    }
 }
 
 /// The organization that a new session of a user begins with. One that they are no longer a member of does not count.
-/// Where everybody works for an organization, those who have only one need not choose.
+/// Where everybody works for an organization, those who have only one need not choose, and it stays the only one when
+/// others add them to more.
 pub async fn next(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -61,8 +69,13 @@ pub async fn next(
     if chosen.is_some() || !settings.force_selection {
         return Ok(chosen);
     }
-    let mut all = tx.all(&[FIRST_TWO], &params, read).await?;
-    Ok(all.pop().filter(|_| all.is_empty()))
+    for condition in [" AND NOT m.is_unchosen", ""] {
+        let mut found = tx.all(&[ALL, condition, FIRST_TWO], &params, read).await?;
+        if let Some(one) = found.pop() {
+            return Ok(Some(one).filter(|_| found.is_empty()));
+        }
+    }
+    Ok(None)
 }
 
 fn read(row: &Row<'_>) -> Result<ChosenOrganization, DbError> {

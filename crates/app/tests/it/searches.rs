@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use latchkey_base::Result;
 use latchkey_kernel::environment::Environment::Development;
-use latchkey_kernel::limits;
+use latchkey_kernel::limits::{self, RateLimits};
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::slow::{LanePlace, WorkOwner};
-use latchkey_testkit::{Tenant, TestServer};
+use latchkey_testkit::{Answer, Tenant, TestServer};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
+
+use crate::me::support::me;
 
 const WALLET: &str = "0x71C7656EC7ab88b098defB751B7401B5f6d8976F";
 
@@ -409,4 +411,67 @@ async fn a_tenant_with_too_many_searches_is_told_to_come_back() {
     t.get("/v1/events?limit=101").await.is_error(503, "service_unavailable");
     t.get("/v1/events?limit=100").await.ok();
     t.get("/v1/users").await.ok();
+}
+
+/// What is long is decided by the page, whatever the list.
+#[tokio::test]
+async fn long_pages_of_every_list_wait_for_a_place() {
+    let mut settings = Settings::default();
+    settings.organizations.enabled = true;
+    settings.organizations.domains = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let mut me = me(&t).await;
+    let body = json!({"name": "Acme", "created_by": me.user});
+    let organization = t.post("/v1/organizations", body).await.ok()["id"].as_str().unwrap().to_owned();
+    let others = WorkOwner::backend(&t.other.id);
+    let mut places = Vec::new();
+    for _ in 0..t.app.db.long_reads() {
+        places.push(t.app.long_reads.place(&others).await.unwrap());
+    }
+    let of_browsers = [
+        format!("/v1/organizations/{organization}/memberships"),
+        format!("/v1/organizations/{organization}/membership_requests"),
+        "/v1/me/organization_memberships".to_owned(),
+        "/v1/me/organization_suggestions".to_owned(),
+    ];
+    for path in of_browsers {
+        me.get(&format!("{path}?limit=100")).await.ok();
+        for query in ["limit=101", "offset=1001"] {
+            let path = format!("{path}?{query}");
+            assert!(waits(&t, Box::pin(me.get(&path))).await, "{path}");
+        }
+    }
+    let of_backends = [
+        "/v1/users".to_owned(),
+        "/v1/jwt_templates".to_owned(),
+        "/v1/allowlist_identifiers".to_owned(),
+        "/v1/redirect_urls".to_owned(),
+        "/v1/webhooks/endpoints".to_owned(),
+        format!("/v1/sessions?user_id={}", me.user),
+        format!("/v1/users/{}/organization_memberships", me.user),
+        format!("/v1/organizations/{organization}/memberships"),
+        format!("/v1/organizations/{organization}/domains"),
+    ];
+    for path in of_backends {
+        let path = format!("{path}{}", if path.contains('?') { '&' } else { '?' });
+        t.get(&format!("{path}limit=100")).await.ok();
+        for query in ["limit=101", "offset=1001"] {
+            let path = format!("{path}{query}");
+            assert!(waits(&t, Box::pin(t.get(&path))).await, "{path}");
+        }
+    }
+}
+
+/// Whether somebody comes to wait for a long read rather than being answered.
+async fn waits(t: &TestServer, answer: impl Future<Output = Answer> + Unpin) -> bool {
+    let before = t.app.long_reads.waiting();
+    let waiting = async {
+        while t.app.long_reads.waiting() == before {
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::select! {
+        _ = answer => false,
+        () = waiting => true,
+    }
 }

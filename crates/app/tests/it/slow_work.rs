@@ -8,12 +8,12 @@ use std::sync::{Arc, mpsc};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Result};
 use latchkey_kernel::environment::Environment::Development;
-use latchkey_kernel::limits::{RateLimits, UPLOADS_LANE};
+use latchkey_kernel::limits::{CROWDED_CLIENTS_LANE, MEMBERSHIPS_SHOWN, RateLimits, UPLOADS_LANE};
 use latchkey_kernel::settings::Settings;
-use latchkey_kernel::slow::{SlowPool, WorkOwner};
-use latchkey_testkit::{PICTURE, Tenant, TestServer, until};
+use latchkey_kernel::slow::{LanePlace, SlowPool, WorkOwner};
+use latchkey_testkit::{Browser, PICTURE, Tenant, TestServer, until};
 use latchkey_web::network::Network;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -105,9 +105,7 @@ async fn a_tenant_with_many_uploads_delays_that_of_another_by_one_only() {
 /// What is shown with so many can be a hundred megabytes.
 #[tokio::test]
 async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_them() {
-    let mut settings = Settings::default();
-    settings.session.single_session = false;
-    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let t = server_for_several(|_| ()).await;
     let (mut crowded, mut ordinary) = (t.browser(), t.browser());
     for number in 0..5 {
         let email = format!("person{number}@example.com");
@@ -115,9 +113,56 @@ async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_
         frontend::sign_in(&mut crowded, &email).await;
     }
     frontend::sign_in(&mut ordinary, "person0@example.com").await;
+    waits_in_the_lane(&t, &mut crowded, &mut ordinary, 5).await;
+}
+
+#[tokio::test]
+async fn clients_with_people_in_many_organizations_wait_with_them() {
+    let t = server_for_several(|settings| settings.organizations.enabled = true).await;
+    let (mut crowded, mut ordinary) = (t.browser(), t.browser());
+    let mut people = Vec::new();
+    for email in ["ann@example.com", "ben@example.com"] {
+        people.push(frontend::user(&t, email).await);
+        frontend::sign_in(&mut crowded, email).await;
+    }
+    frontend::sign_in(&mut ordinary, "ann@example.com").await;
+    let work_for_one = async |user: &Value| {
+        t.post("/v1/organizations", json!({"name": "Acme", "created_by": user["id"]})).await.ok();
+    };
+    for _ in 0..MEMBERSHIPS_SHOWN / 2 {
+        work_for_one(&people[0]).await;
+        work_for_one(&people[1]).await;
+    }
+    let places = fill(&t).await;
+    crowded.get("/v1/client").await.ok();
+    drop(places);
+    work_for_one(&people[0]).await;
+    waits_in_the_lane(&t, &mut crowded, &mut ordinary, 2).await;
+}
+
+/// A server on whose clients several people can be signed in.
+async fn server_for_several(change: impl FnOnce(&mut Settings)) -> TestServer {
+    let mut settings = Settings::default();
+    settings.session.single_session = false;
+    change(&mut settings);
+    TestServer::start_with(RateLimits::Off, settings).await
+}
+
+/// Takes all places for large clients.
+async fn fill(t: &TestServer) -> [LanePlace; CROWDED_CLIENTS_LANE.slots] {
+    let (lane, others) = (&t.app.crowded_clients, WorkOwner::backend(&t.other.id));
+    [lane.place(&others).await.unwrap(), lane.place(&others).await.unwrap()]
+}
+
+/// One client waits while all places are taken, and the other does not.
+async fn waits_in_the_lane(
+    t: &TestServer,
+    crowded: &mut Browser<'_>,
+    ordinary: &mut Browser<'_>,
+    people: usize,
+) {
     let lane = &t.app.crowded_clients;
-    let others = WorkOwner::backend(&t.other.id);
-    let places = [lane.place(&others).await.unwrap(), lane.place(&others).await.unwrap()];
+    let places = fill(t).await;
     let mut answered = pin!(crowded.get("/v1/client"));
     let meanwhile = async {
         while lane.waiting() == 0 {
@@ -131,7 +176,7 @@ async fn clients_with_many_people_wait_for_each_other_and_nobody_else_waits_for_
     }
     drop(places);
     let client = answered.await.ok();
-    assert_eq!(client["response"]["sessions"].as_array().unwrap().len(), 5);
-    let free = [lane.place(&others).await, lane.place(&others).await];
-    assert!(free.iter().all(Result::is_ok), "places are given back");
+    assert_eq!(client["response"]["sessions"].as_array().unwrap().len(), people);
+    // Places are given back.
+    fill(t).await;
 }

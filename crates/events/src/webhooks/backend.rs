@@ -111,7 +111,7 @@ async fn list_event_types(cx: Cx, _: Manager) -> Reply {
 }
 
 async fn list(cx: Cx, Manager(key): Manager, Query(paging): Query<Paging>) -> Reply {
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = cx.backend_reads(&key.instance).page(paging).await?;
     let mut found = Vec::new();
     for endpoint in store::list(&mut tx, &key.instance, paging).await? {
         let health = endpoints::health(&mut tx, &endpoint).await?;

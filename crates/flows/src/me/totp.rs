@@ -3,7 +3,7 @@
 use axum::response::Response;
 use latchkey_base::kinds::SessionId;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Code, Error, Result, rng};
+use latchkey_base::{Code, Error, Result, Time, rng};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
 use latchkey_door::redirects::escape;
@@ -14,7 +14,7 @@ use latchkey_kernel::settings::Settings;
 use latchkey_kernel::wire::deleted;
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::users::change::UserTarget;
-use latchkey_people::users::credentials::{self, Credentials};
+use latchkey_people::users::credentials::{self, Credentials, PendingTotp};
 use latchkey_people::users::model::User;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -65,25 +65,26 @@ async fn begin(cx: &Cx, person: &Person) -> Result<Vec<u8>> {
     person.check_reverified(cx.now)?;
     let (act, target) = (person.visitor.act(cx), target(person));
     let secret = rng::bytes::<SECRET_BYTES>(&*cx.app.rng).to_vec();
-    let shared = secret.clone();
-    cx.write(move |tx| Box::pin(async move { keep_pending(tx, &act, &target, secret).await })).await?;
-    Ok(shared)
+    let session = person.session.id.clone();
+    let pending = PendingTotp { secret: secret.clone(), session, shown_at: cx.now };
+    cx.write(move |tx| Box::pin(async move { keep_pending(tx, &act, &target, pending).await })).await?;
+    Ok(secret)
 }
 
 /// Nothing about the user changes yet, so nothing is told.
-async fn keep_pending(tx: &mut Tx, act: &Act, target: &UserTarget, secret: Vec<u8>) -> Result<()> {
+async fn keep_pending(tx: &mut Tx, act: &Act, target: &UserTarget, pending: PendingTotp) -> Result<()> {
     let user = target.lock(tx, act).await?;
     if user.totp_enabled {
         return Err(Error::new(Code::TotpAlreadyEnabled));
     }
     let held = credentials::lock(tx, &act.instance, &user.id, &act.master).await?;
-    let held = Credentials { totp_pending: Some(secret), ..held };
+    let held = Credentials { totp_pending: Some(pending), ..held };
     let (sql, params) = credentials::save(&act.instance, &user.id, &held, &act.master)?;
     tx.run(&[sql], &params).await?;
     Ok(())
 }
 
-/// Needs no proof of its own: only who began, with one, knows the secret.
+/// Needs no proof of its own: only who began in this session, with one, and not long ago, knows the secret.
 async fn attempt(cx: Cx, person: Person, Form(input): Form<AttemptTotp>) -> Response {
     let outcome = finish(&cx, &person, input.code).await;
     let view = |codes| view::totp(&person.user.id, codes, cx.now);
@@ -106,9 +107,8 @@ async fn finish_in(
     code: &Secret,
     fresh: Vec<String>,
 ) -> Result<Option<Vec<String>>> {
-    let now = act.now.seconds();
     let rule = |user: User, held: Credentials| {
-        let (user, held) = enrolled(user, held, code, now)?;
+        let (user, held) = enrolled(user, held, code, session, act.now)?;
         Ok(rules::with_first_codes(user, held, Some(fresh), &act.settings))
     };
     let (_, codes) = settle::change_factors(tx, act, target, rule).await?;
@@ -117,14 +117,21 @@ async fn finish_in(
     Ok(codes)
 }
 
-/// The user with the app that is being set up, if the code is from it.
-fn enrolled(user: User, held: Credentials, code: &Secret, unix_seconds: i64) -> Result<(User, Credentials)> {
+/// The user with the app that is being set up in this session, if the code is from it.
+fn enrolled(
+    user: User,
+    held: Credentials,
+    code: &Secret,
+    session: &SessionId,
+    now: Time,
+) -> Result<(User, Credentials)> {
     if user.totp_enabled {
         return Err(Error::new(Code::TotpAlreadyEnabled));
     }
     let none = || Error::new(Code::ResourceNotFound).saying("No authenticator app is being set up.");
-    let secret = held.totp_pending.clone().ok_or_else(none)?;
-    let step = verify_totp(&secret, code.expose(), unix_seconds, None);
+    let pending = held.totp_pending.clone().filter(|pending| pending.is_open(session, now));
+    let secret = pending.ok_or_else(none)?.secret;
+    let step = verify_totp(&secret, code.expose(), now.seconds(), None);
     let step = step.ok_or_else(|| Error::param(Code::FormCodeIncorrect, "code"))?;
     let held =
         Credentials { totp_secret: Some(secret), totp_last_step: Some(step), totp_pending: None, ..held };

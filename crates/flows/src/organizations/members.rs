@@ -140,7 +140,7 @@ async fn added(
     let Member { organization, access, .. } = Member::lock_with(tx, act, by, id, MANAGE_MEMBERSHIPS).await?;
     let user = user.ok_or_else(|| Error::not_found("user", &input.user_id))?;
     let role = rules::role(&input.role, &access, &organization)?;
-    let joining = Joining::with_role(&role.id);
+    let joining = Joining { is_unasked: true, ..Joining::with_role(&role.id) };
     let (organization, membership) = join(tx, act, &access, organization, &user, joining).await?;
     Ok((MembershipParts { membership, organization, user }, access))
 }

@@ -43,7 +43,7 @@ async fn list(cx: Cx, person: Person, Query(query): Query<PageQuery>) -> Respons
 async fn found(cx: &Cx, person: &Person, paging: Paging) -> Result<Memberships> {
     check_enabled(&person.visitor.site.settings)?;
     let (instance, user) = (&person.visitor.site.instance, &person.user.id);
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = person.reads(cx).page(paging).await?;
     Ok(Memberships {
         page: store::list_of_user(&mut tx, instance, user, paging).await?,
         total_count: store::count_of_user(&mut tx, instance, user).await?,

@@ -48,7 +48,7 @@ async fn list(cx: Cx, person: Person, Query(query): Query<ListByStatus>) -> Resp
         check_enabled(&site.settings)?;
         let statuses = query.statuses(SuggestionStatus::of_suggestion)?;
         let names = rules::domain_names(&person.user, &site.settings);
-        let mut tx = cx.app.db.read().await?;
+        let mut tx = person.reads(&cx).page(query.paging).await?;
         let whose = Whose::User(&person.user.id, &names);
         store::list(&mut tx, &site.instance, whose, &statuses, query.paging).await
     };

@@ -31,7 +31,7 @@ pub async fn fetch(
             .maybe("d.verified = ?", query.verified);
         with_modes(list, &query.enrollment_mode)
     };
-    let mut tx = reads.quick().await?;
+    let mut tx = reads.page(query.paging).await?;
     let page = filtered(store::all(instance))?.order(NEWEST_FIRST).page(query.paging);
     let page = page.fetch(&mut tx, store::read_parts).await?;
     let count = filtered(store::count(instance))?.count(&mut tx).await?;

@@ -203,7 +203,8 @@ pub async fn accept(
         false => {
             let (role, metadata) = (invitation.role.clone(), invitation.details.metadata.clone());
             // What a domain causes keeps no place.
-            let joining = Joining { role, metadata, is_invited: invitation.domain.is_none() };
+            let is_invited = invitation.domain.is_none();
+            let joining = Joining { role, metadata, is_invited, is_unasked: false };
             join(tx, act, &access, organization, user, joining).await?.0
         }
     };

@@ -104,7 +104,7 @@ async fn create_in(
     let organization = locked(tx, &act.instance, id).await?;
     let role = rules::role(&input.role, &access, &organization)?.id.clone();
     let metadata = rules::new_metadata(input.public_metadata, input.private_metadata)?;
-    let joining = Joining { role, metadata, is_invited: false };
+    let joining = Joining { role, metadata, is_invited: false, is_unasked: false };
     let (organization, membership) = join(tx, act, &access, organization, &user, joining).await?;
     Ok((MembershipParts { membership, organization, user }, access))
 }
@@ -148,7 +148,7 @@ async fn list_of_user(
     Path(id): Path<UserId>,
     Query(paging): Query<Paging>,
 ) -> Reply {
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = cx.backend_reads(&key.instance).page(paging).await?;
     users::find(&mut tx, &key.instance, &id).await?.ok_or_else(|| Error::not_found("user", &id))?;
     let access = access::find(&mut tx, &key.instance).await?;
     let page = store::list_of_user(&mut tx, &key.instance, &id, paging).await?;

@@ -6,6 +6,7 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
+use latchkey_kernel::limits::{MEMBERSHIPS_SHOWN, MEMBERSHIPS_UNCHOSEN};
 use latchkey_kernel::outbox;
 use latchkey_people::users::model::User;
 use latchkey_people::users::view::ViewContext;
@@ -25,12 +26,19 @@ pub struct Joining {
     pub metadata: MembershipMetadata,
     /// Whether a pending invitation keeps a place for them.
     pub is_invited: bool,
+    /// Whether another member adds them, whom they have not asked.
+    pub is_unasked: bool,
 }
 
 impl Joining {
     /// With a role, without anything else.
     pub fn with_role(role: &RoleId) -> Joining {
-        Joining { role: role.clone(), metadata: MembershipMetadata::default(), is_invited: false }
+        Joining {
+            role: role.clone(),
+            metadata: MembershipMetadata::default(),
+            is_invited: false,
+            is_unasked: false,
+        }
     }
 
     /// As the one who creates an organization.
@@ -41,8 +49,8 @@ impl Joining {
     }
 }
 
-/// Makes a user a member, who works for the organization in their next session. Returns the organization too, which has
-/// a member more.
+/// Makes a user a member, who works for the organization in their next session unless others add them unasked. Returns
+/// the organization too, which has a member more.
 pub async fn join(
     tx: &mut Tx,
     act: &Act,
@@ -61,6 +69,9 @@ pub async fn join(
             return Err(quota_exceeded(&organization, joining.is_invited));
         }
     }
+    if joining.is_unasked {
+        check_may_be_added(tx, act, user).await?;
+    }
     // An invitation may have promised a role that another has taken the place of since.
     let set = access.role_set(&organization.role_set);
     let role = set.map_or(&joining.role, |set| set.settled(&joining.role)).clone();
@@ -74,13 +85,28 @@ pub async fn join(
         created_at: act.now,
         updated_at: act.now,
     };
-    store::insert(tx, &membership).await?;
-    choices::note(tx, &act.instance, &user.id, Some(&organization.id)).await?;
+    store::insert(tx, &membership, joining.is_unasked).await?;
+    if !joining.is_unasked {
+        choices::note(tx, &act.instance, &user.id, Some(&organization.id)).await?;
+    }
     suggestions::close(tx, &act.instance, &organization.id, &user.id, act.now).await?;
     let organization = Organization { members_count: organization.members_count + 1, ..organization };
     organizations::save(tx, &organization).await?;
     emit(tx, act, Event::OrganizationMembershipCreated, &membership, (&organization, user), access)?;
     Ok((organization, membership))
+}
+
+/// Refuses to add somebody unasked who is in too many organizations for that. The user is locked, so nobody else adds
+/// them meanwhile. Where they are in others is nobody's business, so only the bounds are told.
+async fn check_may_be_added(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
+    let counted = store::count_unchosen(tx, &act.instance, &user.id, MEMBERSHIPS_SHOWN).await?;
+    match counted.unchosen < MEMBERSHIPS_UNCHOSEN && counted.all < MEMBERSHIPS_SHOWN {
+        true => Ok(()),
+        false => Err(Error::new(Code::OrganizationMembershipQuotaExceeded).saying(format!(
+            "Members can add nobody who is in {MEMBERSHIPS_UNCHOSEN} organizations that they were added to and never \
+             chose, or in {MEMBERSHIPS_SHOWN} in all. Send an invitation instead."
+        ))),
+    }
 }
 
 /// The refusal of more members than an organization may have, with advice unless somebody is told who was invited and

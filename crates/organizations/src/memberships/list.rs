@@ -58,7 +58,7 @@ pub async fn fetch(
     let order = order_clause(order_by, &ORDERS)?;
     let filters = query.user_filters();
     if filters == UserFilters::default() && query.role.is_empty() && order_by == NEWEST_FIRST {
-        let mut tx = reads.quick().await?;
+        let mut tx = reads.page(query.paging).await?;
         let page = store::list_of_organization(&mut tx, instance, &organization.id, query.paging).await?;
         return Ok((page, organization.members_count));
     }

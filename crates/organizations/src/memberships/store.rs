@@ -1,11 +1,12 @@
 //! The SQL of memberships.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use latchkey_base::kinds::{InstanceId, OrganizationId, OrganizationKind, RoleId, RoleSetId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Id, Result, Time};
-use latchkey_db::{DbError, List, Row, Table, Tx, Value};
+use latchkey_db::{DbError, List, Read, Row, Table, Tx, Value};
 use latchkey_kernel::document;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
@@ -18,7 +19,7 @@ use crate::orgs::store as organizations;
 static ORGANIZATION_MEMBERSHIPS: Table =
     Table::new("organization_memberships", &["instance_id", "organization_id", "user_id"])
         .saved(&["role_id", "document", "updated_at"])
-        .fixed(&["id", "created_at"]);
+        .fixed(&["id", "created_at", "is_unchosen"]);
 
 /// Memberships with the organization and the user. What is left of deleted ones joins nothing, and is not there.
 const WITH_PARTS: &str = "SELECT m.instance_id, m.organization_id, m.user_id, m.role_id, m.document, m.updated_at, \
@@ -94,13 +95,28 @@ pub async fn lock(
     ORGANIZATION_MEMBERSHIPS.lock(tx, &[instance.into(), organization.into(), user.into()], read).await
 }
 
-pub async fn insert(tx: &mut Tx, membership: &Membership) -> Result<()> {
-    ORGANIZATION_MEMBERSHIPS.insert(tx, &row(membership)?).await
+/// Adds a membership. `is_unchosen` says that the user has not chosen the organization.
+pub async fn insert(tx: &mut Tx, membership: &Membership, is_unchosen: bool) -> Result<()> {
+    let row = [row(membership)?, vec![is_unchosen.into()]].concat();
+    ORGANIZATION_MEMBERSHIPS.insert(tx, &row).await
 }
 
 /// Saves a changed membership.
 pub async fn save(tx: &mut Tx, membership: &Membership) -> Result<()> {
     ORGANIZATION_MEMBERSHIPS.save(tx, &row(membership)?).await
+}
+
+/// Notes that a user has chosen an organization.
+pub async fn mark_chosen(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    organization: &OrganizationId,
+    user: &UserId,
+) -> Result<()> {
+    let sql = "UPDATE organization_memberships SET is_unchosen = FALSE \
+               WHERE instance_id = $1 AND organization_id = $2 AND user_id = $3 AND is_unchosen";
+    tx.run(&[sql], &[instance.into(), organization.into(), user.into()]).await?;
+    Ok(())
 }
 
 pub async fn delete(tx: &mut Tx, membership: &Membership) -> Result<bool> {
@@ -181,6 +197,30 @@ pub async fn count_of_user(tx: &mut Tx, instance: &InstanceId, user: &UserId) ->
     Ok(list.count(tx).await?)
 }
 
+/// How many memberships somebody has, as far as they are counted.
+pub struct CountedMemberships {
+    pub all: i64,
+    /// Those among them of organizations that others added them to and that they never chose.
+    pub unchosen: i64,
+}
+
+/// Counts up to `limit` memberships of a user.
+pub async fn count_unchosen(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    limit: i64,
+) -> Result<CountedMemberships> {
+    let sql = "SELECT count(*), count(CASE WHEN is_unchosen THEN 1 END) FROM (SELECT m.is_unchosen \
+               FROM organization_memberships m \
+               JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
+               WHERE m.instance_id = $1 AND m.user_id = $2 LIMIT $3) counted";
+    let read: Read<CountedMemberships> =
+        |row| Ok(CountedMemberships { all: row.int(0)?, unchosen: row.int(1)? });
+    let found = tx.maybe(&[sql], &[instance.into(), user.into(), limit.into()], read).await?;
+    Ok(found.unwrap_or(CountedMemberships { all: 0, unchosen: 0 }))
+}
+
 /// The roles of a user in up to `limit` organizations, those joined last.
 pub async fn roles_of_user(
     tx: &mut Tx,
@@ -193,6 +233,21 @@ pub async fn roles_of_user(
                WHERE m.instance_id = $1 AND m.user_id = $2 ORDER BY m.created_at DESC, m.organization_id DESC LIMIT $3";
     let params = [instance.into(), user.into(), limit.into()];
     Ok(tx.all(&[sql], &params, |row| Ok((row.id(0)?, row.id(1)?))).await?)
+}
+
+/// Whether some users have more than `limit` memberships together.
+pub async fn are_more(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    users: &HashSet<&UserId>,
+    limit: i64,
+) -> Result<bool> {
+    let users = users.iter().map(|&id| id.into()).collect();
+    let list = List::new("SELECT 1 FROM organization_memberships")
+        .filter("instance_id = ?", vec![instance.into()])
+        .any_of("user_id IN", vec![], users, "");
+    let found = list.page(Paging { limit: limit + 1, offset: 0 }).fetch(tx, |_| Ok(())).await?;
+    Ok(found.len() as i64 > limit)
 }
 
 /// A page of all memberships of an instance, newest first.

@@ -1,6 +1,6 @@
 //! What proves a user: password, authenticator secret, backup codes. Kept apart from the document.
 
-use latchkey_base::kinds::{InstanceId, UserId};
+use latchkey_base::kinds::{InstanceId, SessionId, UserId};
 use latchkey_base::rng;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, Time};
@@ -8,10 +8,11 @@ use latchkey_db::{DbError, Row, Statement, Table, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_jose::totp;
 use latchkey_kernel::cx::Cx;
-use latchkey_kernel::limits::{BACKUP_CODE_ROUNDS, BACKUP_CODES};
+use latchkey_kernel::limits::{BACKUP_CODE_ROUNDS, BACKUP_CODES, TOTP_SETUP_MS};
 use latchkey_kernel::settings::{Attribute, Attributes};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_passwords::{Digest, DigestError, Hasher, Policy, Weakness, suggestion_message};
+use serde::{Deserialize, Serialize};
 
 use super::model::{PasswordState, User};
 use super::rules::disabled;
@@ -32,10 +33,26 @@ pub struct Credentials {
     pub totp_secret: Option<Vec<u8>>,
     /// The time step of the last accepted code; older ones are refused.
     pub totp_last_step: Option<i64>,
-    /// The secret of an authenticator app that is being set up: nothing is proven with it yet.
-    pub totp_pending: Option<Vec<u8>>,
+    /// The authenticator app that is being set up: nothing is proven with it yet.
+    pub totp_pending: Option<PendingTotp>,
     /// Unused backup codes, plain or as bcrypt digests. Sealed at rest.
     pub backup_codes: Vec<String>,
+}
+
+/// The secret of an authenticator app that was shown and not proven yet.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
+pub struct PendingTotp {
+    pub secret: Vec<u8>,
+    /// The session it was shown in.
+    pub session: SessionId,
+    pub shown_at: Time,
+}
+
+impl PendingTotp {
+    /// Whether it can be proven in a session. When the clock was set back it may have been shown later than now.
+    pub fn is_open(&self, session: &SessionId, now: Time) -> bool {
+        self.session == *session && (0..TOTP_SETUP_MS).contains(&now.ms_since(self.shown_at))
+    }
 }
 
 impl Credentials {
@@ -377,7 +394,10 @@ pub fn save(
     let seal =
         |what: &str, plain: &[u8]| master.seal(&format!("{what}:{user}"), plain).map_err(Error::internal);
     let totp = credentials.totp_secret.as_ref().map(|secret| seal("totp", secret)).transpose()?;
-    let pending = credentials.totp_pending.as_ref().map(|secret| seal("totp_pending", secret)).transpose()?;
+    let pending = match &credentials.totp_pending {
+        Some(pending) => Some(seal("totp_pending", &serde_json::to_vec(pending).map_err(Error::internal)?)?),
+        None => None,
+    };
     let codes = match credentials.backup_codes.is_empty() {
         true => None,
         false => Some(seal(
@@ -445,11 +465,13 @@ fn open(sealed: Sealed, user: &UserId, master: &MasterKey) -> Result<Credentials
         master.open(&format!("{what}:{user}"), &sealed).map_err(Error::internal)
     };
     let codes = sealed.backup_codes.map(|codes| open("backup_codes", codes)).transpose()?;
+    let pending = sealed.totp_pending.map(|pending| open("totp_pending", pending)).transpose()?;
     Ok(Credentials {
         password: sealed.password,
         totp_secret: sealed.totp_secret.map(|secret| open("totp", secret)).transpose()?,
         totp_last_step: sealed.totp_last_step,
-        totp_pending: sealed.totp_pending.map(|secret| open("totp_pending", secret)).transpose()?,
+        // Earlier versions kept the bare secret. Nobody knows when it was shown, so it is over.
+        totp_pending: pending.and_then(|pending| serde_json::from_slice(&pending).ok()),
         backup_codes: codes
             .map(|codes| serde_json::from_slice(&codes).map_err(Error::internal))
             .transpose()?

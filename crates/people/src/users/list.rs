@@ -68,8 +68,8 @@ pub async fn fetch(reads: &Reads<'_>, instance: &InstanceId, query: ListUsers) -
     let list = filtered(select, reads.registry(), instance, query.filters)?.page(paging);
     let mut list = if order.is_by_creation { list.order(order.clause) } else { list.sort(order.clause) };
     // With a filter the list may be walked far before a page is full; that must not hold up others.
-    let is_quick = order.is_by_creation && is_unfiltered && paging.offset <= 1000;
-    let mut tx = if is_quick { reads.quick().await? } else { reads.long().await? };
+    let is_indexed = order.is_by_creation && is_unfiltered;
+    let mut tx = if is_indexed { reads.page(paging).await? } else { reads.long().await? };
     if let Some(cursor) = query.starting_after {
         check_cursor(&order, paging)?;
         let unknown =

@@ -33,7 +33,7 @@ pub fn routes(api: &mut Api<AppState>) {
 }
 
 async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = cx.backend_reads(&key.instance).page(page.paging).await?;
     let listed = store::list(&mut tx, &key.instance, page.paging).await?;
     let data: Vec<_> = listed.iter().map(view::redirect_url).collect();
     cx.reply(&match page.paginated {

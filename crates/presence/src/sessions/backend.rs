@@ -72,12 +72,11 @@ async fn list(cx: Cx, key: SecretKey, Query(query): Query<ListSessions>) -> Repl
         is_pending_active,
     };
     // Without a client or a user the list may be walked far before a page is full.
-    let is_quick = filters.client.is_some() || filters.user.is_some();
-    let reads = cx.backend_reads(&key.instance);
-    let mut tx = if is_quick { reads.quick().await? } else { reads.long().await? };
+    let is_indexed = filters.client.is_some() || filters.user.is_some();
+    let (reads, paging) = (cx.backend_reads(&key.instance), query.page.paging);
+    let mut tx = if is_indexed { reads.page(paging).await? } else { reads.long().await? };
     let sessions =
-        store::list(&mut tx, &key.instance, filters.clone(), &key.settings, query.page.paging, cx.now)
-            .await?;
+        store::list(&mut tx, &key.instance, filters.clone(), &key.settings, paging, cx.now).await?;
     let data: Vec<_> = sessions.iter().map(|session| view::session(session, cx.now)).collect();
     cx.reply(&match query.page.paginated {
         true => {

@@ -1,9 +1,22 @@
 //! Which organization a new session begins with.
 
-use latchkey_testkit::{TestServer, escape};
+use latchkey_kernel::limits::{MEMBERSHIPS_SHOWN, MEMBERSHIPS_UNCHOSEN};
+use latchkey_testkit::{Answer, TestServer, escape};
 use serde_json::{Value, json};
 
 use super::{At, acting, join, organization, remove, server, user};
+
+/// An organization that Eve manages.
+async fn of_eve(t: &TestServer, eve: &Value) -> String {
+    let made = t.post("/v1/organizations", json!({ "name": "Traps", "created_by": eve["id"] })).await.ok();
+    made["id"].as_str().unwrap().to_owned()
+}
+
+/// Eve adds somebody as a member does, whom nobody asked.
+async fn add_unasked(at: &mut At<'_>, organization: &str, user: &Value) -> Answer {
+    let body = json!({ "user_id": user["id"], "role": "org:member" });
+    at.browser.post(&format!("/v1/organizations/{organization}/memberships"), body).await
+}
 
 /// The organization that a new session begins with, on a browser of its own.
 async fn next(t: &TestServer) -> Value {
@@ -112,4 +125,73 @@ async fn whoever_was_removed_and_is_added_again_chooses_again() {
         assert_eq!(at.token().await["o"]["id"], json!(engines));
         remove(&t, &engines, &ann).await;
     }
+}
+
+#[tokio::test]
+async fn whom_a_member_adds_begins_with_the_organization_of_their_own_choice() {
+    for is_forced in [false, true] {
+        let t = server(|settings| {
+            settings.organizations.force_selection = is_forced;
+            settings.actions.create_organizations_limit = Some(0);
+        })
+        .await;
+        let (ann, eve) = (user(&t, "ann@example.com").await, user(&t, "eve@example.com").await);
+        let mut by_eve = At::new(&t, "eve@example.com").await;
+        let (first, second) = (of_eve(&t, &eve).await, of_eve(&t, &eve).await);
+        by_eve.touch(&first).await.ok();
+        add_unasked(&mut by_eve, &first, &ann).await.ok();
+        // Where one must be chosen the only one is, whoever added them.
+        assert_eq!(next(&t).await, if is_forced { json!(first) } else { Value::Null });
+        let engines = organization(&t, "engines").await;
+        join(&t, &engines, &ann, "org:member").await;
+        t.run_sql("DELETE FROM organization_choices", vec![]).await;
+        add_unasked(&mut by_eve, &second, &ann).await.ok();
+        assert_eq!(next(&t).await, if is_forced { json!(engines) } else { Value::Null });
+        At::new(&t, "ann@example.com").await.touch(&second).await.ok();
+        assert_eq!(next(&t).await, json!(second), "what they choose themselves counts");
+        remove(&t, &second, &ann).await;
+        add_unasked(&mut by_eve, &second, &ann).await.ok();
+        let expected = if is_forced { json!(engines) } else { Value::Null };
+        assert_eq!(next(&t).await, expected, "as long as they are a member");
+    }
+}
+
+#[tokio::test]
+async fn members_add_nobody_to_many_organizations_they_never_chose() {
+    let t = server(|settings| settings.actions.create_organizations_limit = Some(0)).await;
+    let (ann, eve) = (user(&t, "ann@example.com").await, user(&t, "eve@example.com").await);
+    let mut by_eve = At::new(&t, "eve@example.com").await;
+    let mut last = String::new();
+    for _ in 0..MEMBERSHIPS_UNCHOSEN {
+        last = of_eve(&t, &eve).await;
+        add_unasked(&mut by_eve, &last, &ann).await.ok();
+    }
+    let one_more = of_eve(&t, &eve).await;
+    let quota = "organization_membership_quota_exceeded";
+    add_unasked(&mut by_eve, &one_more, &ann).await.is_error(403, quota);
+    let of_backend = organization(&t, "engines").await;
+    join(&t, &of_backend, &ann, "org:member").await;
+    At::new(&t, "ann@example.com").await.touch(&last).await.ok();
+    add_unasked(&mut by_eve, &one_more, &ann).await.ok();
+    add_unasked(&mut by_eve, &of_backend, &ann).await.is_error(404, "organization_not_found_or_unauthorized");
+    add_unasked(&mut by_eve, &of_eve(&t, &eve).await, &ann).await.is_error(403, quota);
+}
+
+#[tokio::test]
+async fn members_take_nobody_the_claim_of_all_their_organizations() {
+    let added = json!({ "all": "{{user.organizations}}" });
+    let t = server(|settings| {
+        settings.session.token_claims = added.as_object().unwrap().clone();
+        settings.actions.create_organizations_limit = Some(0);
+    })
+    .await;
+    let (ann, eve) = (user(&t, "ann@example.com").await, user(&t, "eve@example.com").await);
+    for number in 0..MEMBERSHIPS_SHOWN {
+        join(&t, &organization(&t, &format!("organization-{number}")).await, &ann, "org:member").await;
+    }
+    let (mut by_eve, of_eve) = (At::new(&t, "eve@example.com").await, of_eve(&t, &eve).await);
+    let quota = "organization_membership_quota_exceeded";
+    add_unasked(&mut by_eve, &of_eve, &ann).await.is_error(403, quota);
+    let told = At::new(&t, "ann@example.com").await.token().await;
+    assert_eq!(told["all"].as_object().unwrap().len() as i64, MEMBERSHIPS_SHOWN);
 }

@@ -1,11 +1,11 @@
 //! `/v1/me/totp` and `/v1/me/backup_codes`
 
-use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::limits::{RateLimits, TOTP_SETUP_MS};
 use latchkey_kernel::settings::Settings;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
-use super::support::{me, sign_in};
+use super::support::{MINUTE_MS, me, sign_in};
 
 const PATH: &str = "/v1/me/totp";
 const ATTEMPT: &str = "/v1/me/totp/attempt_verification";
@@ -76,6 +76,26 @@ async fn a_new_secret_takes_the_place_of_one_that_was_never_used() {
         .is_error(422, "form_code_incorrect");
     me.post(ATTEMPT, json!({"code": me.totp_code(&decode(&second))})).await.ok();
     me.post(ATTEMPT, json!({})).await.is_problem(422, "form_param_missing", "code");
+}
+
+#[tokio::test]
+async fn a_secret_that_was_shown_is_proven_soon_and_in_the_same_session() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    let begun = me.post(PATH, json!({})).await.ok();
+    let secret = latchkey_jose::totp::base32_decode(begun["response"]["secret"].as_str().unwrap()).unwrap();
+    let mut elsewhere = sign_in(&t, &me.user).await;
+    let code = json!({"code": me.totp_code(&secret)});
+    elsewhere.post(ATTEMPT, code).await.is_error(404, "resource_not_found");
+    t.clock.advance_ms(TOTP_SETUP_MS);
+    let code = json!({"code": me.totp_code(&secret)});
+    me.post(ATTEMPT, code).await.is_error(404, "resource_not_found");
+    assert_eq!(me.shown().await["totp_enabled"], false);
+    let mut again = sign_in(&t, &me.user).await;
+    let begun = again.post(PATH, json!({})).await.ok();
+    let secret = latchkey_jose::totp::base32_decode(begun["response"]["secret"].as_str().unwrap()).unwrap();
+    t.clock.advance_ms(TOTP_SETUP_MS - MINUTE_MS);
+    again.post(ATTEMPT, json!({"code": again.totp_code(&secret)})).await.ok();
 }
 
 #[tokio::test]
