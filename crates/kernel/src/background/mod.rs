@@ -5,4 +5,4 @@
 mod run;
 mod store;
 
-pub use run::{Background, job, run, step};
+pub use run::{Background, WorkProgress, job, run, step};

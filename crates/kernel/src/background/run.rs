@@ -33,6 +33,14 @@ pub trait Background: 'static {
     ) -> impl Future<Output = Result<()>> + Send;
 }
 
+/// How far a step came.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum WorkProgress {
+    /// Something may be left.
+    More,
+    Done,
+}
+
 /// The job of a kind of work.
 pub fn job<B: Background>(parts: &JobParts) -> Job {
     let parts = parts.clone();
