@@ -129,6 +129,24 @@ async fn at_once(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<
     Ok(Some(Person::of(visitor, present)))
 }
 
+/// The visitor of an operation for people that is about one of their sessions. Handlers look for that session
+/// themselves, because their refusals show the client too.
+pub struct SessionVisitor(pub Visitor);
+
+impl FromRequestParts<AppState> for SessionVisitor {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<SessionVisitor, Failure> {
+        Visitor::from_request_parts(parts, state).await.map(SessionVisitor)
+    }
+}
+
+impl Argument for SessionVisitor {
+    fn describe(row: &mut Operation) {
+        row.needs(Credential::Person);
+    }
+}
+
 impl Person {
     fn of(visitor: Visitor, present: PresentSession) -> Person {
         let PresentSession { session, user, active } = present;

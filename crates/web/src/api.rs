@@ -186,12 +186,6 @@ impl Operation {
         self
     }
 
-    /// Is for somebody who is signed in. For handlers that take any client, and look for its session themselves.
-    pub fn for_person(&mut self) -> &mut Self {
-        self.credential = Credential::Person;
-        self
-    }
-
     /// May be called so often. Operations with the same rate share one count.
     pub fn limited(&mut self, rate: Rate) -> &mut Self {
         self.rate = Some(rate);

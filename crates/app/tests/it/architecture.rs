@@ -278,10 +278,14 @@ fn every_table_is_written_in_one_place() {
     }
 }
 
+/// How high the crate of a file stands.
+fn layer(file: &str) -> usize {
+    CRATES.iter().position(|name| file.split('/').next() == Some(*name)).unwrap()
+}
+
 /// The order of the layers holds for statements too: what they name is no import that another test would see.
 #[test]
 fn no_statement_reads_a_table_of_a_layer_above() {
-    let layer = |file: &str| CRATES.iter().position(|name| file.split('/').next() == Some(*name)).unwrap();
     let writers = writers();
     let mut read = 0;
     for (path, text) in product() {
@@ -296,6 +300,32 @@ fn no_statement_reads_a_table_of_a_layer_above() {
         }
     }
     assert!(read >= 40, "only {read} readers were found");
+}
+
+/// Nor does a part of a statement name what only tables of layers above have, by whatever alias it calls the table.
+#[test]
+fn no_statement_names_a_column_of_a_layer_above() {
+    let layers: BTreeMap<String, usize> =
+        writers().into_iter().map(|(table, writers)| (table, layer(&writers[0]))).collect();
+    let mut lowest = BTreeMap::<String, usize>::new();
+    for table in tables() {
+        let at = layers[&table.name];
+        for column in table.texts.into_iter().chain(table.bytes) {
+            lowest.entry(column).and_modify(|lowest| *lowest = at.min(*lowest)).or_insert(at);
+        }
+    }
+    let mut named = 0;
+    for (path, text) in product().into_iter().filter(|(_, text)| has_sql(text)) {
+        let file = shown(&path);
+        let texts = strings(&text).join(" ");
+        let is_other = |c: char| !c.is_alphanumeric() && !"_.".contains(c);
+        for (alias, column) in texts.split(is_other).filter_map(|word| word.split_once('.')) {
+            let Some(lowest) = lowest.get(column) else { continue };
+            assert!(*lowest <= layer(&file), "{file} names `{alias}.{column}`, which no table below has");
+            named += 1;
+        }
+    }
+    assert!(named >= 400, "only {named} columns were found");
 }
 
 /// Statements about a tenant's table that do not name the tenant, and why.

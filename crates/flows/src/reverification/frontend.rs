@@ -8,6 +8,7 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{TransactionBody, Tx};
 use latchkey_door::client::{self, view_context};
+use latchkey_door::person::SessionVisitor;
 use latchkey_door::reply::Envelope;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
@@ -34,22 +35,18 @@ use crate::sign_in::input::{
 use crate::sign_in::rules::{first_strategy, second_strategy};
 use crate::strategies::{self, FirstFactor, ProofPurpose, ProofRequest, ShownProof};
 
-type Wrapped<'a> = Envelope<'a, ReverificationView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
     api.post("/v1/client/sessions/{session_id}/verify", "startSessionReverification", start)
         .summary("Begin to prove anew who it is")
-        .returns::<Wrapped<'_>>()
-        .for_person();
+        .returns::<Envelope<'_, ReverificationView<'_>>>();
     api.post(
         "/v1/client/sessions/{session_id}/verify/prepare_first_factor",
         "prepareSessionReverificationFirstFactor",
         prepare_first,
     )
     .summary("Send the code of a first factor")
-    .returns::<Wrapped<'_>>()
-    .for_person()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sessions/{session_id}/verify/attempt_first_factor",
@@ -57,9 +54,8 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_first,
     )
     .summary("Prove a first factor anew")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .errors(&[403])
-    .for_person()
     .limited(limits::GUESSES);
     api.post(
         "/v1/client/sessions/{session_id}/verify/prepare_second_factor",
@@ -67,8 +63,7 @@ pub fn routes(api: &mut Api<AppState>) {
         prepare_second,
     )
     .summary("Send the code of a second factor")
-    .returns::<Wrapped<'_>>()
-    .for_person()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sessions/{session_id}/verify/attempt_second_factor",
@@ -76,9 +71,8 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_second,
     )
     .summary("Prove a second factor anew")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .errors(&[403])
-    .for_person()
     .limited(limits::GUESSES);
 }
 
@@ -91,7 +85,7 @@ struct StartReverification {
 
 async fn start(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     Form(input): Form<StartReverification>,
 ) -> Response {
@@ -104,7 +98,7 @@ async fn start(
 
 async fn prepare_first(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     OpenForm(input, fields): OpenForm<PrepareFirstFactor>,
 ) -> Response {
@@ -154,7 +148,7 @@ async fn prepare_registered(
 
 async fn prepare_second(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     Form(input): Form<PrepareSecondFactor>,
 ) -> Response {
@@ -183,7 +177,7 @@ async fn prepare(
 
 async fn attempt_first(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     OpenForm(input, fields): OpenForm<AttemptFirstFactor>,
 ) -> Response {
@@ -231,7 +225,7 @@ async fn attempt_registered(
 
 async fn attempt_second(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     Form(input): Form<AttemptSecondFactor>,
 ) -> Response {

@@ -6,7 +6,7 @@ use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::client::{self, mint, view_context};
-use latchkey_door::person::{Person, PersonInPath};
+use latchkey_door::person::{Person, PersonInPath, SessionVisitor};
 use latchkey_door::reply::Envelope;
 use latchkey_door::visitor::{ClientHandle, Visitor};
 use latchkey_kernel::cx::{Act, Cx};
@@ -30,28 +30,22 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-type Wrapped<'a> = Envelope<'a, FrontendSessionView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
     api.get("/v1/client/sessions/{session_id}", "getSession", get)
         .summary("Get a session of the client")
-        .returns::<Wrapped<'_>>()
-        .for_person()
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>()
         .only_reads();
     api.post("/v1/client/sessions/{session_id}/touch", "touchSession", touch)
         .summary("Use a session, and make it the active one")
-        .returns::<Wrapped<'_>>()
-        .for_person()
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>()
         .limited_by_person(&[limits::TOUCHES]);
     api.post("/v1/client/sessions/{session_id}/end", "endSession", end)
         .summary("Sign out of a session everywhere")
-        .returns::<Wrapped<'_>>()
-        .for_person();
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>();
     api.post("/v1/client/sessions/{session_id}/remove", "removeSession", remove)
         .summary("Sign out of a session on this client")
-        .returns::<Wrapped<'_>>()
-        .for_person();
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>();
     api.post("/v1/client/sessions/{session_id}/tokens", "createSessionToken", create_token)
         .summary("Get a token of a session")
         .returns::<TokenView<'_>>()
@@ -66,11 +60,10 @@ pub fn routes(api: &mut Api<AppState>) {
     )
     .summary("Get a token of a session from a template")
     .returns::<TokenView<'_>>()
-    .limited_by_person(&[])
-    .for_person();
+    .limited_by_person(&[]);
 }
 
-async fn get(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
+async fn get(cx: Cx, SessionVisitor(visitor): SessionVisitor, Path(id): Path<SessionId>) -> Response {
     let outcome = find(&cx, &visitor, &id).await;
     show(&cx, &visitor, outcome).await
 }
@@ -85,7 +78,7 @@ struct Touch {
 
 async fn touch(
     cx: Cx,
-    mut visitor: Visitor,
+    SessionVisitor(mut visitor): SessionVisitor,
     Path(id): Path<SessionId>,
     Form(input): Form<Touch>,
 ) -> Result<Response, Failure> {
@@ -130,11 +123,11 @@ async fn touch_in(
     Ok((client, session.id))
 }
 
-async fn end(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
+async fn end(cx: Cx, SessionVisitor(visitor): SessionVisitor, Path(id): Path<SessionId>) -> Response {
     finish(cx, visitor, id, SessionStatus::Ended).await
 }
 
-async fn remove(cx: Cx, visitor: Visitor, Path(id): Path<SessionId>) -> Response {
+async fn remove(cx: Cx, SessionVisitor(visitor): SessionVisitor, Path(id): Path<SessionId>) -> Response {
     finish(cx, visitor, id, SessionStatus::Removed).await
 }
 
@@ -226,7 +219,7 @@ async fn for_organization(
 
 async fn create_template_token(
     cx: Cx,
-    visitor: Visitor,
+    SessionVisitor(visitor): SessionVisitor,
     Path((id, name)): Path<(SessionId, String)>,
 ) -> Result<Response, Failure> {
     let present = live(&mut cx.app.db.read().await?, &cx, &visitor, &id).await?;

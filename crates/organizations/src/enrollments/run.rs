@@ -7,7 +7,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationDomainId, OrganizationId, Org
 use latchkey_base::text::domain_of;
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::Tx;
-use latchkey_kernel::background::Background;
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::instances::store as instances;
@@ -75,7 +75,7 @@ pub async fn begin(
         (enrollment.is_enrolling, enrollment.after) = (true, String::new());
     }
     let progress = step(tx, act, (access, organization), &mut enrollment).await?;
-    if progress == Progress::Done && !change.enrol {
+    if progress == WorkProgress::Done && !change.enrol {
         return store::delete(tx, &enrollment).await;
     }
     // Whoever proves an address while this is not committed yet sees no such domain, and this sees no such address. So
@@ -86,38 +86,31 @@ pub async fn begin(
     store::put(tx, &enrollment, act.now).await
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    /// Something may be left.
-    More,
-    Done,
-}
-
 async fn step(
     tx: &mut Tx,
     act: &Act,
     (access, organization): (&Access, &Organization),
     enrollment: &mut Enrollment,
-) -> Result<Progress> {
+) -> Result<WorkProgress> {
     let found = domains::find(tx, &act.instance, &organization.id, &enrollment.domain).await?;
     if let Some(until) = enrollment.withdraw_until {
         // Nothing is made any more for a domain that is not the organization's, so all goes, whatever time it was on the
         // node that made it.
         let until = Some(until).filter(|_| found.as_ref().is_some_and(OrganizationDomain::is_verified));
-        if withdraw(tx, act, (access, organization), enrollment, until).await? == Progress::More {
-            return Ok(Progress::More);
+        if withdraw(tx, act, (access, organization), enrollment, until).await? == WorkProgress::More {
+            return Ok(WorkProgress::More);
         }
         enrollment.withdraw_until = None;
     }
     if !enrollment.is_enrolling {
-        return Ok(Progress::Done);
+        return Ok(WorkProgress::Done);
     }
     match found.and_then(|domain| Some((enrols(&domain, &act.settings)?, domain))) {
         Some((mode, domain)) => {
             let to = Destination { access, organization, domain: &domain, mode };
             enrol_some(tx, act, to, enrollment).await
         }
-        None => Ok(Progress::Done),
+        None => Ok(WorkProgress::Done),
     }
 }
 
@@ -128,11 +121,11 @@ async fn withdraw(
     (access, organization): (&Access, &Organization),
     Enrollment { instance, domain, .. }: &Enrollment,
     until: Option<Time>,
-) -> Result<Progress> {
+) -> Result<WorkProgress> {
     let place = InvitationPlace { access, organization, frontend_url: &act.url };
     let invitations = invitations::withdraw(tx, act, place, domain, until, BATCH).await?;
     let suggestions = suggestions::withdraw(tx, instance, domain, until, BATCH).await?;
-    Ok(if invitations.max(suggestions) < BATCH { Progress::Done } else { Progress::More })
+    Ok(if invitations.max(suggestions) < BATCH { WorkProgress::Done } else { WorkProgress::More })
 }
 
 /// Where somebody comes to, and how.
@@ -150,13 +143,13 @@ async fn enrol_some(
     act: &Act,
     to: Destination<'_>,
     enrollment: &mut Enrollment,
-) -> Result<Progress> {
+) -> Result<WorkProgress> {
     let next = users::addresses_after(tx, &act.instance, &enrollment.after, LOOKED_AT).await?;
     let is_last = (next.len() as i64) < LOOKED_AT;
     let mut made = 0;
     for (address, user) in next {
         if made >= BATCH {
-            return Ok(Progress::More);
+            return Ok(WorkProgress::More);
         }
         if domain_of(&address) == to.domain.name {
             made += 1;
@@ -169,13 +162,15 @@ async fn enrol_some(
                 }
                 // Somebody changes the user, or deletes them. They may wait for the organization, which is locked after
                 // users, so the next step looks again.
-                None if users::find(tx, &act.instance, &user).await?.is_some() => return Ok(Progress::More),
+                None if users::find(tx, &act.instance, &user).await?.is_some() => {
+                    return Ok(WorkProgress::More);
+                }
                 None => (),
             }
         }
         enrollment.after = address;
     }
-    Ok(if is_last { Progress::Done } else { Progress::More })
+    Ok(if is_last { WorkProgress::Done } else { WorkProgress::More })
 }
 
 /// The address of a user in the form they have it, if they have proven it.
@@ -285,8 +280,7 @@ pub async fn lock_for_newcomer(tx: &mut Tx, act: &Act, user: &User, invited: &Or
 pub struct Enrollments;
 
 impl Background for Enrollments {
-    const TABLE: &'static str = "organization_enrollments";
-    const SUBJECT: &'static str = "domain_id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "people of a domain could not be enrolled";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {
@@ -313,10 +307,10 @@ async fn continued(tx: &mut Tx, act: &Act, found: Enrollment) -> Result<()> {
     let progress = match &organization {
         Some(organization) => step(tx, act, (&access, organization), &mut enrollment).await?,
         // What belonged to it is deleted with it.
-        None => Progress::Done,
+        None => WorkProgress::Done,
     };
     match progress {
-        Progress::Done => store::delete(tx, &enrollment).await,
-        Progress::More => store::put(tx, &enrollment, act.now).await,
+        WorkProgress::Done => store::delete(tx, &enrollment).await,
+        WorkProgress::More => store::put(tx, &enrollment, act.now).await,
     }
 }

@@ -27,27 +27,16 @@ const WITH_PARTS: &str = "SELECT m.instance_id, m.organization_id, m.user_id, m.
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
      JOIN users u ON u.instance_id = m.instance_id AND u.id = m.user_id";
 
-/// What is read of a membership for the tokens of its user, behind the id of the instance.
+/// What is read of a membership `m` and its organization `o` for the tokens of its user, behind the id of the instance.
 pub const ACTIVE_COLUMNS: &str = ", m.organization_id, m.user_id, m.role_id, m.document, m.updated_at, m.id, m.created_at, \
      o.document, o.members_count";
-/// The roles of the instance behind it.
+/// The roles `a` of the instance behind it.
 pub const ACTIVE_ROLES: &str = ", a.document";
 /// The organization of a membership, and the roles of the instance.
 const ACTIVE_PARTS: &str = " FROM organization_memberships m \
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
      LEFT JOIN organization_access a ON a.instance_id = m.instance_id \
      WHERE m.instance_id = $1 AND m.user_id = $2 AND ";
-/// The membership with which the user of a session `s` chose the organization it names. Where it names none, nothing is
-/// found, and nothing else is looked for.
-pub const ACTIVE_JOINS: &str = " LEFT JOIN organization_memberships m ON m.instance_id = s.instance_id \
-     AND m.organization_id = s.active_organization_id AND m.user_id = s.user_id AND m.id = s.active_membership_id \
-     LEFT JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
-     LEFT JOIN organization_access a ON a.instance_id = o.instance_id";
-/// Whether there is that membership.
-pub const IS_ACTIVE: &str = "EXISTS (SELECT 1 FROM organization_memberships m \
-     JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
-     WHERE m.instance_id = s.instance_id AND m.organization_id = s.active_organization_id AND m.user_id = s.user_id \
-     AND m.id = s.active_membership_id)";
 
 pub async fn find(
     tx: &mut Tx,

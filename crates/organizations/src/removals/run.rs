@@ -4,7 +4,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationId};
 use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
 use latchkey_db::Tx;
-use latchkey_kernel::background::Background;
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::jobs::JobParts;
@@ -48,21 +48,14 @@ pub async fn delete_user(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
 /// Does the first step, and notes what is left for the job.
 async fn begin(tx: &mut Tx, act: &Act, subject: Subject) -> Result<()> {
     let removal = Removal { instance: act.instance.clone(), subject, api_url: act.api_url.to_string() };
-    if step(tx, &removal, Origin::from(act)).await? == Progress::Done {
+    if step(tx, &removal, Origin::from(act)).await? == WorkProgress::Done {
         return Ok(());
     }
     store::put(tx, &removal, act.now).await
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    /// Something may be left.
-    More,
-    Done,
-}
-
 /// Removes up to a batch of what is left.
-async fn step(tx: &mut Tx, removal: &Removal, origin: Origin<'_>) -> Result<Progress> {
+async fn step(tx: &mut Tx, removal: &Removal, origin: Origin<'_>) -> Result<WorkProgress> {
     let (removed, batch) = match &removal.subject {
         Subject::Organization(organization) => {
             let removed = remove_members(tx, removal, organization, origin).await?;
@@ -72,7 +65,7 @@ async fn step(tx: &mut Tx, removal: &Removal, origin: Origin<'_>) -> Result<Prog
         Subject::User(user) => (remove_memberships(tx, removal, user, origin).await?, MEMBERSHIPS),
     };
     let most = removed.max(store::delete_rest(tx, removal, batch).await?);
-    Ok(if most < batch { Progress::Done } else { Progress::More })
+    Ok(if most < batch { WorkProgress::Done } else { WorkProgress::More })
 }
 
 /// Removes members of an organization that was deleted. Says how many.
@@ -145,8 +138,7 @@ fn emit_deleted(
 pub struct Removals;
 
 impl Background for Removals {
-    const TABLE: &'static str = "organization_removals";
-    const SUBJECT: &'static str = "subject_id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "members of what was deleted could not be removed";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {
@@ -167,7 +159,7 @@ async fn go_on(
 ) -> Result<()> {
     let Some(removal) = store::claim(tx, instance, subject).await? else { return Ok(()) };
     match step(tx, &removal, Origin::server(instance, now, rng)).await? {
-        Progress::Done => store::delete(tx, &removal).await.map(|_| ()),
-        Progress::More => store::put(tx, &removal, now).await,
+        WorkProgress::Done => store::delete(tx, &removal).await.map(|_| ()),
+        WorkProgress::More => store::put(tx, &removal, now).await,
     }
 }

@@ -4,6 +4,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationId, RoleId, RoleSetId, RoleSe
 use latchkey_base::rng::Rng;
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::Tx;
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::jobs::JobParts;
@@ -22,7 +23,6 @@ use crate::memberships::{store as memberships, view};
 use crate::orgs::model::Organization;
 use crate::orgs::store as organizations;
 use crate::orgs::view::{self as organization_view, OrganizationExtras};
-use latchkey_kernel::background::Background;
 
 /// Members and organizations of one transaction.
 const BATCH: i64 = 100;
@@ -45,21 +45,14 @@ pub async fn begin(
     access.migrations.push(migration);
     let step = Step { access: &access, now: act.now, rng: &*act.rng };
     let access = match step.run(tx, &mut work).await? {
-        Progress::Done => sets::finish(access, &work.migration),
-        Progress::More => {
+        WorkProgress::Done => sets::finish(access, &work.migration),
+        WorkProgress::More => {
             store::insert(tx, &work).await?;
             access
         }
     };
     access::save(tx, &access, act.now).await?;
     Ok(access)
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Progress {
-    /// Somebody is left.
-    More,
-    Done,
 }
 
 /// What a step needs to know.
@@ -71,14 +64,14 @@ struct Step<'a> {
 
 impl Step<'_> {
     /// Gives up to a batch of members other roles.
-    async fn run(&self, tx: &mut Tx, work: &mut RoleMigrationWork) -> Result<Progress> {
+    async fn run(&self, tx: &mut Tx, work: &mut RoleMigrationWork) -> Result<WorkProgress> {
         let mut left = BATCH;
         while left > 0 {
-            let Some(organization) = next(tx, work).await? else { return Ok(Progress::Done) };
+            let Some(organization) = next(tx, work).await? else { return Ok(WorkProgress::Done) };
             left -= self.advance(tx, work, &organization, left).await?;
         }
         work.updated_at = self.now;
-        Ok(Progress::More)
+        Ok(WorkProgress::More)
     }
 
     /// Goes on with an organization, by up to `limit` members. Says how much was done; never nothing.
@@ -214,8 +207,7 @@ async fn next(tx: &mut Tx, work: &RoleMigrationWork) -> Result<Option<Organizati
 pub struct RoleMigrations;
 
 impl Background for RoleMigrations {
-    const TABLE: &'static str = "role_set_migrations";
-    const SUBJECT: &'static str = "id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "members could not be given other roles";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {
@@ -225,7 +217,7 @@ impl Background for RoleMigrations {
         let (rng, shared) = (parts.rng.clone(), key.clone());
         let progress =
             parts.db.write(move |tx| Box::pin(async move { go_on(tx, &shared, now, &*rng).await })).await?;
-        if progress == Progress::More {
+        if progress == WorkProgress::More {
             return Ok(());
         }
         let rng = parts.rng.clone();
@@ -236,8 +228,8 @@ impl Background for RoleMigrations {
 type WorkKey = (InstanceId, RoleSetMigrationId);
 
 /// A step during which roles can be given. So it cannot tell that nothing is left for good.
-async fn go_on(tx: &mut Tx, (instance, id): &WorkKey, now: Time, rng: &dyn Rng) -> Result<Progress> {
-    let Some(mut work) = store::claim(tx, instance, id).await? else { return Ok(Progress::More) };
+async fn go_on(tx: &mut Tx, (instance, id): &WorkKey, now: Time, rng: &dyn Rng) -> Result<WorkProgress> {
+    let Some(mut work) = store::claim(tx, instance, id).await? else { return Ok(WorkProgress::More) };
     let access = access::share(tx, instance, now).await?;
     let progress = Step { access: &access, now, rng }.run(tx, &mut work).await?;
     store::save(tx, &work).await?;
@@ -249,8 +241,8 @@ async fn end(tx: &mut Tx, (instance, id): &WorkKey, now: Time, rng: &dyn Rng) ->
     let Some(mut work) = store::claim(tx, instance, id).await? else { return Ok(()) };
     let access = access::lock(tx, instance, now).await?;
     match (Step { access: &access, now, rng }).run(tx, &mut work).await? {
-        Progress::More => store::save(tx, &work).await,
-        Progress::Done => {
+        WorkProgress::More => store::save(tx, &work).await,
+        WorkProgress::Done => {
             access::save(tx, &sets::finish(access, &work.migration), now).await?;
             store::delete(tx, &work).await?;
             Ok(())

@@ -15,9 +15,7 @@ use latchkey_organizations::access::model::Access;
 use latchkey_organizations::access::store as access;
 use latchkey_organizations::choices::ChosenOrganization;
 use latchkey_organizations::memberships::model::{ActiveMembership, Membership};
-use latchkey_organizations::memberships::store::{
-    self as memberships, ACTIVE_COLUMNS, ACTIVE_JOINS, ACTIVE_ROLES, IS_ACTIVE,
-};
+use latchkey_organizations::memberships::store::{self as memberships, ACTIVE_COLUMNS, ACTIVE_ROLES};
 use latchkey_organizations::orgs::model::Organization;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
@@ -56,6 +54,18 @@ pub const AGED_RENEWALS: AgedRows = AgedRows {
     kept_ms: 0,
     delete: |tx, before, limit| Box::pin(RENEWED_TOKENS.delete_old(tx, before, limit)),
 };
+
+/// The membership with which the user of a session chose the organization it names, with what `ACTIVE_COLUMNS` are of.
+/// Where it names none, nothing is found, and nothing else is looked for.
+const ACTIVE_JOINS: &str = " LEFT JOIN organization_memberships m ON m.instance_id = s.instance_id \
+     AND m.organization_id = s.active_organization_id AND m.user_id = s.user_id AND m.id = s.active_membership_id \
+     LEFT JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
+     LEFT JOIN organization_access a ON a.instance_id = o.instance_id";
+/// Whether there is that membership.
+const IS_ACTIVE: &str = "EXISTS (SELECT 1 FROM organization_memberships m \
+     JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
+     WHERE m.instance_id = s.instance_id AND m.organization_id = s.active_organization_id AND m.user_id = s.user_id \
+     AND m.id = s.active_membership_id)";
 
 /// A session, the organization it names, and whether its user is a member of that; `SEEN_FROM` follows.
 const SEEN: &str = "SELECT s.instance_id, s.document, s.active_organization_id, s.active_membership_id, ";
