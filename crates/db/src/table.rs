@@ -19,6 +19,7 @@ pub struct Table {
     fixed: &'static [&'static str],
     read: &'static [&'static str],
     aged_by: &'static str,
+    due_by: &'static str,
     texts: OnceLock<Texts>,
 }
 
@@ -33,12 +34,23 @@ struct Texts {
     save: String,
     delete: String,
     delete_old: String,
+    next_due: String,
+    put_off: String,
 }
 
 impl Table {
     /// A table whose rows have this key. Where rows belong to an instance, its id comes first.
     pub const fn new(name: &'static str, key: &'static [&'static str]) -> Table {
-        Table { name, key, saved: &[], fixed: &[], read: &[], aged_by: "", texts: OnceLock::new() }
+        Table {
+            name,
+            key,
+            saved: &[],
+            fixed: &[],
+            read: &[],
+            aged_by: "",
+            due_by: "",
+            texts: OnceLock::new(),
+        }
     }
 
     /// The columns that change when a row is saved.
@@ -62,6 +74,12 @@ impl Table {
     /// The column with the time by which a row is old.
     pub const fn aged_by(mut self, column: &'static str) -> Table {
         self.aged_by = column;
+        self
+    }
+
+    /// The column with the time from which a row waits for its turn.
+    pub const fn due_by(mut self, column: &'static str) -> Table {
+        self.due_by = column;
         self
     }
 
@@ -149,6 +167,24 @@ impl Table {
         Ok(tx.run(&[&self.texts().delete_old], &[before.into(), limit.into()]).await?)
     }
 
+    /// The key of the row, of whatever instance, that has waited longest for its turn by `now`. Times after `latest`
+    /// were never meant: their rows wait too.
+    pub async fn next_due<T: Send + 'static>(
+        &'static self,
+        tx: &mut Tx,
+        (now, latest): (Time, Time),
+        read: Read<T>,
+    ) -> Result<Option<T>> {
+        Ok(tx.maybe(&[&self.texts().next_due], &[now.into(), latest.into()], read).await?)
+    }
+
+    /// Lets the row with this key wait until then.
+    pub async fn put_off(&'static self, tx: &mut Tx, mut key: Vec<Value>, until: Time) -> Result<()> {
+        key.push(until.into());
+        tx.run(&[&self.texts().put_off], &key).await?;
+        Ok(())
+    }
+
     /// [`Table::insert`] as a statement, for callers that send several at once.
     pub fn inserting(&'static self, row: Vec<Value>) -> Statement {
         (&self.texts().insert, row)
@@ -179,7 +215,7 @@ impl Table {
     }
 
     fn derived(&self) -> Texts {
-        let Table { name, key, saved, fixed, read, aged_by, .. } = self;
+        let Table { name, key, saved, fixed, read, aged_by, due_by, .. } = self;
         let columns = [*key, saved, fixed].concat();
         let marks: Vec<String> = (1..=columns.len()).map(|mark| format!("${mark}")).collect();
         let equal = |columns: &[&str], first: usize| -> Vec<String> {
@@ -205,6 +241,10 @@ impl Table {
                 "DELETE FROM {name} WHERE ({keys}) IN \
                  (SELECT {keys} FROM {name} WHERE {aged_by} < $1 ORDER BY {aged_by} LIMIT $2)"
             ),
+            next_due: format!(
+                "SELECT {keys} FROM {name} WHERE {due_by} <= $1 OR {due_by} > $2 ORDER BY {due_by}, {keys} LIMIT 1"
+            ),
+            put_off: format!("UPDATE {name} SET {due_by} = ${} WHERE {by_key}", key.len() + 1),
             select,
             insert,
         }
@@ -218,7 +258,8 @@ mod tests {
     static SESSIONS: Table = Table::new("sessions", &["instance_id", "id"])
         .saved(&["status", "document"])
         .fixed(&["user_id"])
-        .aged_by("expire_at");
+        .aged_by("expire_at")
+        .due_by("due_at");
     static DOCUMENTS: Table =
         Table::new("documents", &["id"]).saved(&["document", "size"]).read(&["document"]);
 
@@ -245,6 +286,12 @@ mod tests {
             "DELETE FROM sessions WHERE (instance_id, id) IN \
              (SELECT instance_id, id FROM sessions WHERE expire_at < $1 ORDER BY expire_at LIMIT $2)"
         );
+        assert_eq!(
+            texts.next_due,
+            "SELECT instance_id, id FROM sessions WHERE due_at <= $1 OR due_at > $2 \
+             ORDER BY due_at, instance_id, id LIMIT 1"
+        );
+        assert_eq!(texts.put_off, "UPDATE sessions SET due_at = $3 WHERE instance_id = $1 AND id = $2");
     }
 
     #[test]

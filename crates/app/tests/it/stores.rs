@@ -16,7 +16,7 @@ struct Constant {
     key: Vec<String>,
     /// All columns of a row, with the key.
     columns: Vec<String>,
-    /// Columns that are named once more: those that are read, and the one that tells the age.
+    /// Columns that are named once more: those that are read, and those that tell the age or whose turn it is.
     named: Vec<String>,
 }
 
@@ -54,7 +54,7 @@ fn constants() -> Vec<Constant> {
                 is_public: !before.ends_with('\n'),
                 table,
                 columns: [key.clone(), listed(".saved(", ']'), listed(".fixed(", ']')].concat(),
-                named: [listed(".read(", ']'), listed(".aged_by(", ')')].concat(),
+                named: [listed(".read(", ']'), listed(".aged_by(", ')'), listed(".due_by(", ')')].concat(),
                 key,
             });
         }

@@ -3,6 +3,5 @@
 //! and nothing waits for it.
 
 mod run;
-mod store;
 
-pub use run::{Background, WorkProgress, job, run, step};
+pub use run::{Background, WorkProgress, WorkRows, job, run, step};

@@ -7,7 +7,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationDomainId, OrganizationId, Org
 use latchkey_base::text::domain_of;
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::Tx;
-use latchkey_kernel::background::{Background, WorkProgress};
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::instances::store as instances;
@@ -280,8 +280,7 @@ pub async fn lock_for_newcomer(tx: &mut Tx, act: &Act, user: &User, invited: &Or
 pub struct Enrollments;
 
 impl Background for Enrollments {
-    const TABLE: &'static str = "organization_enrollments";
-    const SUBJECT: &'static str = "domain_id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "people of a domain could not be enrolled";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {

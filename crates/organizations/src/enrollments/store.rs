@@ -3,6 +3,7 @@
 use latchkey_base::kinds::{InstanceId, OrganizationDomainId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::background::WorkRows;
 use latchkey_kernel::document;
 
 use super::model::Enrollment;
@@ -10,7 +11,11 @@ use super::model::Enrollment;
 static ORGANIZATION_ENROLLMENTS: Table =
     Table::new("organization_enrollments", &["instance_id", "domain_id"])
         .saved(&["document", "due_at"])
+        .due_by("due_at")
         .fixed(&["organization_id"]);
+
+/// What is left to do, for the job that does it.
+pub(super) const WORK: WorkRows = WorkRows::of(&ORGANIZATION_ENROLLMENTS);
 
 /// What is left to do for a domain.
 pub async fn find(

@@ -4,7 +4,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationId};
 use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
 use latchkey_db::Tx;
-use latchkey_kernel::background::{Background, WorkProgress};
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::jobs::JobParts;
@@ -138,8 +138,7 @@ fn emit_deleted(
 pub struct Removals;
 
 impl Background for Removals {
-    const TABLE: &'static str = "organization_removals";
-    const SUBJECT: &'static str = "subject_id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "members of what was deleted could not be removed";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {

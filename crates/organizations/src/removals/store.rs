@@ -3,6 +3,7 @@
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::background::WorkRows;
 use latchkey_kernel::document;
 use latchkey_people::users::model::User;
 use serde::{Deserialize, Serialize};
@@ -12,8 +13,12 @@ use crate::invitations::store as invitations;
 use crate::orgs::model::Organization;
 use crate::suggestions::store as suggestions;
 
-static ORGANIZATION_REMOVALS: Table =
-    Table::new("organization_removals", &["instance_id", "subject_id"]).saved(&["document", "due_at"]);
+static ORGANIZATION_REMOVALS: Table = Table::new("organization_removals", &["instance_id", "subject_id"])
+    .saved(&["document", "due_at"])
+    .due_by("due_at");
+
+/// What is left to do, for the job that does it.
+pub(super) const WORK: WorkRows = WorkRows::of(&ORGANIZATION_REMOVALS);
 
 /// What was deleted, and whose memberships are left.
 #[derive(Clone, Serialize, Deserialize)]

@@ -4,7 +4,7 @@ use latchkey_base::kinds::{InstanceId, OrganizationId, RoleId, RoleSetId, RoleSe
 use latchkey_base::rng::Rng;
 use latchkey_base::{Error, Id, Result, Time};
 use latchkey_db::Tx;
-use latchkey_kernel::background::{Background, WorkProgress};
+use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::jobs::JobParts;
@@ -207,8 +207,7 @@ async fn next(tx: &mut Tx, work: &RoleMigrationWork) -> Result<Option<Organizati
 pub struct RoleMigrations;
 
 impl Background for RoleMigrations {
-    const TABLE: &'static str = "role_set_migrations";
-    const SUBJECT: &'static str = "id";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "members could not be given other roles";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {

@@ -3,12 +3,16 @@
 use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, RoleSetMigrationId};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::background::WorkRows;
 use latchkey_kernel::document;
 
 use super::model::RoleMigrationWork;
 
 static ROLE_SET_MIGRATIONS: Table =
-    Table::new("role_set_migrations", &["instance_id", "id"]).saved(&["document", "due_at"]);
+    Table::new("role_set_migrations", &["instance_id", "id"]).saved(&["document", "due_at"]).due_by("due_at");
+
+/// What is left to do, for the job that does it.
+pub(super) const WORK: WorkRows = WorkRows::of(&ROLE_SET_MIGRATIONS);
 
 pub async fn find(
     tx: &mut Tx,

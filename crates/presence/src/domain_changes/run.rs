@@ -5,7 +5,7 @@ use std::sync::Arc;
 use latchkey_base::Result;
 use latchkey_base::kinds::{ClientId, InstanceId, SessionId};
 use latchkey_db::Tx;
-use latchkey_kernel::background::Background;
+use latchkey_kernel::background::{Background, WorkRows};
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::instances::store as instances;
 use latchkey_kernel::jobs::JobParts;
@@ -65,8 +65,7 @@ async fn end_some(tx: &mut Tx, act: &Act, change: &DomainChange) -> Result<Optio
 pub struct DomainChanges;
 
 impl Background for DomainChanges {
-    const TABLE: &'static str = "domain_changes";
-    const SUBJECT: &'static str = "frontend_api";
+    const WORK: WorkRows = store::WORK;
     const FAILURE: &'static str = "sessions of a domain that was left could not be ended";
 
     async fn step(parts: &JobParts, instance: &InstanceId, subject: &str) -> Result<()> {

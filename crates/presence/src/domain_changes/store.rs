@@ -3,11 +3,16 @@
 use latchkey_base::kinds::{InstanceId, SessionId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
+use latchkey_kernel::background::WorkRows;
 use latchkey_kernel::document;
 use serde::{Deserialize, Serialize};
 
-static DOMAIN_CHANGES: Table =
-    Table::new("domain_changes", &["instance_id", "frontend_api"]).saved(&["document", "due_at"]);
+static DOMAIN_CHANGES: Table = Table::new("domain_changes", &["instance_id", "frontend_api"])
+    .saved(&["document", "due_at"])
+    .due_by("due_at");
+
+/// What is left to do, for the job that does it.
+pub(super) const WORK: WorkRows = WorkRows::of(&DOMAIN_CHANGES);
 
 /// A position in the list of sessions, which is ordered by their beginning and their id.
 pub type SessionPosition = (Time, SessionId);
