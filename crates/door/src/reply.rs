@@ -6,7 +6,6 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
 use latchkey_base::{Error, Result};
 use latchkey_kernel::cx::Cx;
-use latchkey_kernel::wire::DeletedView;
 use latchkey_presence::clients::token::{self, ClientProof};
 use latchkey_web::reply::{self, Failure, Meta};
 use schemars::JsonSchema;
@@ -25,9 +24,6 @@ pub struct Envelope<'a, T> {
     response: T,
     client: Option<ClientView<'a>>,
 }
-
-/// What browsers are told when something was deleted.
-pub type DeletedAnswer<'a> = Envelope<'a, DeletedView>;
 
 impl<T> Envelope<'_, T> {
     /// An answer that tells nothing but what was asked for.

@@ -23,28 +23,26 @@ use super::input::{AttemptPasskey, PasskeyStrategy, UpdatePasskey};
 use super::model::{PasskeyRegistration, StoredPasskey};
 use super::{origins, removal, rules, store};
 
-type Wrapped<'a> = Envelope<'a, FrontendPasskeyView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Passkeys");
     api.post("/v1/me/passkeys", "postPasskey", create)
         .summary("Begin to register a passkey")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendPasskeyView<'_>>>()
         .errors(&[403]);
     api.get("/v1/me/passkeys/{passkey_id}", "readPasskey", get)
         .summary("Get a passkey of the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendPasskeyView<'_>>>()
         .only_reads();
     api.patch("/v1/me/passkeys/{passkey_id}", "patchPasskey", update)
         .summary("Rename a passkey of the current user")
-        .returns::<Wrapped<'_>>();
+        .returns::<Envelope<'_, FrontendPasskeyView<'_>>>();
     api.delete("/v1/me/passkeys/{passkey_id}", "deletePasskey", delete)
         .summary("Delete a passkey of the current user")
         .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403]);
     api.post("/v1/me/passkeys/{passkey_id}/attempt_verification", "attemptPasskeyVerification", attempt)
         .summary("Finish the registration of a passkey")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendPasskeyView<'_>>>()
         .errors(&[403])
         .limited(limits::GUESSES);
 }

@@ -29,14 +29,11 @@ use serde::Deserialize;
 use super::attempts::{ProofOrder, begin, is_by_token};
 use super::{connecting, protocol, verdicts};
 
-type Wrapped<'a> = Envelope<'a, ExternalAccountView<'a>>;
-type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a, FrontendMembershipView<'a>>>;
-
 pub(super) fn routes(api: &mut Api<AppState>) {
     api.group("External Accounts");
     api.post("/v1/me/external_accounts", "postOAuthAccounts", create)
         .summary("Connect an account at another provider")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, ExternalAccountView<'_>>>()
         .errors(&[403]);
     api.patch(
         "/v1/me/external_accounts/{external_account_id}/reauthorize",
@@ -44,7 +41,7 @@ pub(super) fn routes(api: &mut Api<AppState>) {
         renew,
     )
     .summary("Ask the provider of a connected account for more")
-    .returns::<Wrapped<'_>>();
+    .returns::<Envelope<'_, ExternalAccountView<'_>>>();
     api.delete("/v1/me/external_accounts/{external_account_id}", "deleteExternalAccount", remove)
         .summary("Disconnect an account at another provider")
         .returns::<Envelope<'_, DeletedView>>()
@@ -55,7 +52,7 @@ pub(super) fn routes(api: &mut Api<AppState>) {
         forget_tokens,
     )
     .summary("Forget the tokens of a connected account")
-    .returns::<UserAnswer<'_>>();
+    .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>();
 }
 
 /// Body of `postOAuthAccounts`.

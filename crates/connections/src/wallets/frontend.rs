@@ -19,8 +19,6 @@ use latchkey_web::input::Path;
 use super::input::{AttemptWallet, CreateWallet, PrepareWallet};
 use super::steps;
 
-type Wrapped<'a> = Envelope<'a, WalletView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Web3 Wallets");
     api.get("/v1/me/web3_wallets", "getWeb3Wallets", contacts::list::<Wallets>)
@@ -29,11 +27,11 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
     api.post("/v1/me/web3_wallets", "postWeb3Wallets", create)
         .summary("Add a wallet to the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, WalletView<'_>>>()
         .errors(&[403]);
     api.get("/v1/me/web3_wallets/{web3_wallet_id}", "readWeb3Wallet", contacts::get::<Wallets>)
         .summary("Get a wallet of the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, WalletView<'_>>>()
         .only_reads();
     api.delete("/v1/me/web3_wallets/{web3_wallet_id}", "deleteWeb3Wallet", contacts::delete::<Wallets>)
         .summary("Delete a wallet of the current user")
@@ -45,7 +43,7 @@ pub fn routes(api: &mut Api<AppState>) {
         prepare,
     )
     .summary("Get the text that a wallet is to sign")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, WalletView<'_>>>()
     .limited(limits::SENDINGS);
     api.post(
         "/v1/me/web3_wallets/{web3_wallet_id}/attempt_verification",
@@ -53,7 +51,7 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt,
     )
     .summary("Check the signature of a wallet")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, WalletView<'_>>>()
     .limited(limits::GUESSES);
 }
 

@@ -24,35 +24,33 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-type Wrapped<'a> = Envelope<'a, Option<ClientView<'a>>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Client");
     api.get("/v1/client", "getClient", get)
         .summary("Get the client")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, Option<ClientView<'_>>>>()
         .public()
         .read_ahead()
         .only_reads();
     api.post("/v1/client", "postClient", create)
         .summary("Create the client")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, Option<ClientView<'_>>>>()
         .public()
         .entrance(Entrance::Opening)
         .errors(&[403]);
     api.put("/v1/client", "putClient", create)
         .summary("Create the client")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, Option<ClientView<'_>>>>()
         .public()
         .entrance(Entrance::Opening)
         .errors(&[403]);
     api.delete("/v1/client", "deleteClientSessions", destroy)
         .summary("Sign out everybody, and forget the client")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, Option<ClientView<'_>>>>()
         .public();
     api.delete("/v1/client/sessions", "removeClientSessionsAndRetainCookie", sign_out)
         .summary("Sign out everybody")
-        .returns::<Wrapped<'_>>();
+        .returns::<Envelope<'_, Option<ClientView<'_>>>>();
     api.get("/v1/client/touch", "touchClient", touch)
         .summary("Renew the cookie of the client on the way to a page")
         .redirects(307)

@@ -4,17 +4,12 @@ use axum::response::Response;
 use latchkey_base::Result;
 use latchkey_door::client::{self, view_context};
 use latchkey_door::person::Person;
-use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::settings::Settings;
-use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_people::users::change::{UserTarget, with_secrets};
 use latchkey_people::users::credentials::Credentials;
 use latchkey_people::users::model::User;
 use latchkey_people::users::view as users;
-use latchkey_people::users::view::FrontendUserView;
-
-pub(super) type UserAnswer<'a> = Envelope<'a, FrontendUserView<'a, FrontendMembershipView<'a>>>;
 
 /// Changes the account of somebody who has proven lately who they are, by a rule that also says what to tell.
 pub(super) async fn change<R, T>(cx: &Cx, person: &Person, rule: R) -> Result<T>

@@ -8,6 +8,7 @@ use latchkey_door::redirects;
 use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::wire::DeletedView;
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::identifications::rules::ContactChanges;
 use latchkey_people::identifications::view::{EmailAddressView, EmailAddresses};
@@ -18,10 +19,7 @@ use latchkey_web::input::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::DeletedAnswer;
 use super::contacts::{self, VerificationMethod};
-
-type Wrapped<'a> = Envelope<'a, EmailAddressView<'a>>;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Email addresses");
@@ -31,19 +29,19 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
     api.post("/v1/me/email_addresses", "createEmailAddresses", create)
         .summary("Add an e-mail address to the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, EmailAddressView<'_>>>()
         .errors(&[403]);
     api.get("/v1/me/email_addresses/{email_id}", "getEmailAddress", contacts::get::<EmailAddresses>)
         .summary("Get an e-mail address of the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, EmailAddressView<'_>>>()
         .only_reads();
     api.delete("/v1/me/email_addresses/{email_id}", "DeleteEmailAddress", contacts::delete::<EmailAddresses>)
         .summary("Delete an e-mail address of the current user")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403]);
     api.post("/v1/me/email_addresses/{email_id}/prepare_verification", "sendVerificationEmail", prepare)
         .summary("Send a code or a link to an e-mail address")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, EmailAddressView<'_>>>()
         .limited(limits::SENDINGS);
     api.post(
         "/v1/me/email_addresses/{email_id}/attempt_verification",
@@ -51,7 +49,7 @@ pub fn routes(api: &mut Api<AppState>) {
         contacts::attempt::<EmailAddresses>,
     )
     .summary("Check a code sent to an e-mail address")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, EmailAddressView<'_>>>()
     .limited(limits::GUESSES);
 }
 

@@ -24,6 +24,4 @@ pub mod view;
 pub use account::show;
 pub use routes::routes;
 
-use latchkey_door::reply::DeletedAnswer;
-
-use account::{UserAnswer, change, target};
+use account::{change, target};

@@ -9,15 +9,18 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result, Time};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
+use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_people::notices;
 use latchkey_people::users::change::{UserTarget, with_secrets};
 use latchkey_people::users::credentials::{Credentials, CredentialsChange};
 use latchkey_people::users::factors;
 use latchkey_people::users::model::User;
+use latchkey_people::users::view::FrontendUserView;
 use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::ending::end_all_of_user;
 use latchkey_presence::sessions::model::{SessionStatus, Task};
@@ -27,7 +30,7 @@ use latchkey_web::form::Form;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{UserAnswer, rules, settle, show};
+use super::{rules, settle, show};
 use crate::factors::evidence::{Evidence, Shown, examine};
 use crate::factors::proof::prove;
 use crate::sign_in::password::{self, is_current};
@@ -36,13 +39,13 @@ pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
     api.post("/v1/me/change_password", "changePassword", change)
         .summary("Change the password of the current user")
-        .returns::<UserAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>()
         .errors(&[403])
         .limited(limits::GUESSES);
     api.post("/v1/me/remove_password", "removePassword", remove)
         .wants_body()
         .summary("Remove the password of the current user")
-        .returns::<UserAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>()
         .errors(&[403])
         .limited(limits::GUESSES);
 }

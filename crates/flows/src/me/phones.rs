@@ -8,6 +8,7 @@ use latchkey_door::person::Person;
 use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
+use latchkey_kernel::wire::DeletedView;
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::identifications::handlers::picked;
 use latchkey_people::identifications::rules::ContactChanges;
@@ -25,9 +26,7 @@ use serde::Deserialize;
 use super::attempt::UpdatedContact;
 use super::contacts::{self, VerificationMethod};
 use super::rules::{self, PhoneFactorChanges};
-use super::{DeletedAnswer, backup_codes, settle, target};
-
-type Wrapped<'a> = Envelope<'a, PhoneNumberView<'a>>;
+use super::{backup_codes, settle, target};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Phone numbers");
@@ -37,15 +36,15 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
     api.post("/v1/me/phone_numbers", "postPhoneNumbers", create)
         .summary("Add a phone number to the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, PhoneNumberView<'_>>>()
         .errors(&[403]);
     api.get("/v1/me/phone_numbers/{phone_number_id}", "ReadPhoneNumber", contacts::get::<PhoneNumbers>)
         .summary("Get a phone number of the current user")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, PhoneNumberView<'_>>>()
         .only_reads();
     api.patch("/v1/me/phone_numbers/{phone_number_id}", "UpdatePhoneNumber", update)
         .summary("Use a phone number as second factor, or stop doing so")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, PhoneNumberView<'_>>>()
         .errors(&[403]);
     api.delete(
         "/v1/me/phone_numbers/{phone_number_id}",
@@ -53,11 +52,11 @@ pub fn routes(api: &mut Api<AppState>) {
         contacts::delete::<PhoneNumbers>,
     )
     .summary("Delete a phone number of the current user")
-    .returns::<DeletedAnswer<'_>>()
+    .returns::<Envelope<'_, DeletedView>>()
     .errors(&[403]);
     api.post("/v1/me/phone_numbers/{phone_number_id}/prepare_verification", "sendVerificationSMS", prepare)
         .summary("Send a code to a phone number")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, PhoneNumberView<'_>>>()
         .limited(limits::SENDINGS);
     api.post(
         "/v1/me/phone_numbers/{phone_number_id}/attempt_verification",
@@ -65,7 +64,7 @@ pub fn routes(api: &mut Api<AppState>) {
         contacts::attempt::<PhoneNumbers>,
     )
     .summary("Check a code sent to a phone number")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, PhoneNumberView<'_>>>()
     .limited(limits::GUESSES);
 }
 

@@ -8,14 +8,14 @@ use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::slow::WorkOwner;
-use latchkey_kernel::wire::deleted;
+use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_people::users::model::User;
 use latchkey_people::users::pictures::{self, Picture, Upload};
 use latchkey_people::users::view::image_url;
 use latchkey_web::api::Api;
 
+use super::target;
 use super::view::{self, ImageView};
-use super::{DeletedAnswer, target};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
@@ -24,7 +24,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<Envelope<'_, ImageView>>();
     api.delete("/v1/me/profile_image", "deleteProfileImage", delete)
         .summary("Remove the picture of the current user")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[404]);
 }
 

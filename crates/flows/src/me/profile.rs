@@ -6,15 +6,18 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::wire::deleted;
+use latchkey_kernel::wire::{DeletedView, deleted};
+use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_people::users::change::{UserTarget, change};
 use latchkey_people::users::credentials::CredentialsChange;
 use latchkey_people::users::input::{Metadata, UpdateUser};
 use latchkey_people::users::metadata::{self, Mode};
 use latchkey_people::users::model::User;
 use latchkey_people::users::rules::may_delete_self;
+use latchkey_people::users::view::FrontendUserView;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
 use latchkey_web::version::Version;
@@ -22,26 +25,26 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{DeletedAnswer, UserAnswer, rules, show, target};
+use super::{rules, show, target};
 use crate::accounts::{sessions, update};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
     api.get("/v1/me", "getUser", get)
         .summary("Get the current user")
-        .returns::<UserAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>()
         .only_reads();
     api.patch("/v1/me", "patchUser", update_me)
         .summary("Update the current user")
-        .returns::<UserAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>()
         .errors(&[403]);
     api.delete("/v1/me", "deleteUser", delete)
         .summary("Delete the current user")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403]);
     api.patch("/v1/me/metadata", "patchUserMetadata", merge_metadata)
         .summary("Merge metadata of the current user")
-        .returns::<UserAnswer<'_>>();
+        .returns::<Envelope<'_, FrontendUserView<'_, FrontendMembershipView<'_>>>>();
 }
 
 /// Body of `patchUser`. Whatever else backends can change of a user is not for the user to change.

@@ -11,7 +11,7 @@ use latchkey_door::reply::Envelope;
 use latchkey_jose::totp::{base32_encode, verify_totp};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::settings::Settings;
-use latchkey_kernel::wire::deleted;
+use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::users::change::UserTarget;
 use latchkey_people::users::credentials::{self, Credentials};
@@ -22,7 +22,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::view::{self, TotpView};
-use super::{DeletedAnswer, backup_codes, change, rules, settle, target};
+use super::{backup_codes, change, rules, settle, target};
 
 /// 160 bits, as RFC 4226, section 4, recommends.
 const SECRET_BYTES: usize = 20;
@@ -40,7 +40,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .limited(limits::GUESSES);
     api.delete("/v1/me/totp", "deleteTOTP", delete)
         .summary("Remove the authenticator app")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403, 404]);
 }
 

@@ -7,19 +7,14 @@ use latchkey_base::Result;
 use latchkey_base::kinds::OrganizationId;
 use latchkey_door::client::view_context;
 use latchkey_door::person::Person;
-use latchkey_door::reply::Envelope;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::{ListView, MaybePaginated};
 use latchkey_organizations::access::model::Access;
 use latchkey_organizations::memberships::model::MembershipParts;
-use latchkey_organizations::memberships::view::{self as memberships, FrontendMembershipView};
+use latchkey_organizations::memberships::view as memberships;
 use latchkey_organizations::orgs::model::Organization;
 use latchkey_organizations::orgs::store;
-use latchkey_organizations::orgs::view::{self as organizations, FrontendOrganizationView};
-
-pub(super) type OrganizationAnswer<'a> = Envelope<'a, FrontendOrganizationView<'a>>;
-pub(super) type MembershipAnswer<'a> = Envelope<'a, FrontendMembershipView<'a>>;
-pub(super) type MembershipsAnswer<'a> = Envelope<'a, MaybePaginated<FrontendMembershipView<'a>>>;
+use latchkey_organizations::orgs::view as organizations;
 
 /// Answers with an organization as it is now.
 pub(super) async fn show(cx: &Cx, person: &Person, outcome: Result<Organization>) -> Response {

@@ -32,13 +32,11 @@ use serde::{Deserialize, Serialize};
 use super::member::Member;
 use super::{affiliation, ownership};
 
-type Wrapped<'a> = Envelope<'a, FrontendDomainView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Domains");
     api.post("/v1/organizations/{organization_id}/domains", "CreateOrganizationDomain", create)
         .summary("Add a domain to an organization")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendDomainView<'_>>>()
         .errors(&[403]);
     api.get("/v1/organizations/{organization_id}/domains", "ListOrganizationDomains", list_all)
         .summary("List the domains of an organization")
@@ -51,7 +49,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .errors(&[403]);
     api.get("/v1/organizations/{organization_id}/domains/{domain_id}", "GetOrganizationDomain", get)
         .summary("Get a domain of an organization")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendDomainView<'_>>>()
         .errors(&[403])
         .only_reads();
     api.delete("/v1/organizations/{organization_id}/domains/{domain_id}", "deleteOrganizationDomain", delete)
@@ -64,7 +62,7 @@ pub fn routes(api: &mut Api<AppState>) {
         update_mode,
     )
     .summary("Say how people of a domain join")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, FrontendDomainView<'_>>>()
     .errors(&[403])
     .limited_by_person(&[CHANGES_OF_PERSON, CHANGES_OF_PERSON_DAILY, ENROLLMENT_MODES_DAILY]);
     affiliation_routes(api);
@@ -78,7 +76,7 @@ fn affiliation_routes(api: &mut Api<AppState>) {
         affiliation::prepare,
     )
     .summary("Send a code to an address of a domain")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, FrontendDomainView<'_>>>()
     .limited(limits::SENDINGS)
     .errors(&[403]);
     api.post(
@@ -87,7 +85,7 @@ fn affiliation_routes(api: &mut Api<AppState>) {
         affiliation::attempt,
     )
     .summary("Check a code sent to an address of a domain")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, FrontendDomainView<'_>>>()
     .limited(limits::GUESSES)
     .errors(&[403]);
 }
@@ -99,7 +97,7 @@ fn ownership_routes(api: &mut Api<AppState>) {
         ownership::prepare,
     )
     .summary("Ask for a TXT record of a domain")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, FrontendDomainView<'_>>>()
     .errors(&[403]);
     api.post(
         "/v1/organizations/{organization_id}/domains/{domain_id}/attempt_ownership_verification",
@@ -107,7 +105,7 @@ fn ownership_routes(api: &mut Api<AppState>) {
         ownership::attempt,
     )
     .summary("Look for the TXT record of a domain")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, FrontendDomainView<'_>>>()
     .limited(limits::TXT_LOOKUPS)
     .errors(&[403]);
     api.post(

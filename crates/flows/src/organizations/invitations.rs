@@ -36,19 +36,15 @@ use serde::Deserialize;
 
 use super::member::Member;
 
-type One<'a> = Envelope<'a, FrontendInvitationView<'a>>;
-type Many<'a> = Envelope<'a, Vec<FrontendInvitationView<'a>>>;
-type Page<'a> = Envelope<'a, ListView<FrontendInvitationView<'a>>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Invitations");
     api.post("/v1/organizations/{organization_id}/invitations", "createOrganizationInvitations", create)
         .summary("Invite an address to an organization")
-        .returns::<One<'_>>()
+        .returns::<Envelope<'_, FrontendInvitationView<'_>>>()
         .errors(&[403]);
     api.get("/v1/organizations/{organization_id}/invitations", "getOrganizationInvitations", list_all)
         .summary("List the invitations to an organization")
-        .returns::<Page<'_>>()
+        .returns::<Envelope<'_, ListView<FrontendInvitationView<'_>>>>()
         .errors(&[403])
         .only_reads();
     api.post(
@@ -57,7 +53,7 @@ pub fn routes(api: &mut Api<AppState>) {
         create_bulk,
     )
     .summary("Invite several addresses to an organization, all or none")
-    .returns::<Many<'_>>()
+    .returns::<Envelope<'_, Vec<FrontendInvitationView<'_>>>>()
     .errors(&[403]);
     api.get(
         "/v1/organizations/{organization_id}/invitations/pending",
@@ -65,7 +61,7 @@ pub fn routes(api: &mut Api<AppState>) {
         list_pending,
     )
     .summary("List the invitations to an organization that can still be accepted")
-    .returns::<Many<'_>>()
+    .returns::<Envelope<'_, Vec<FrontendInvitationView<'_>>>>()
     .errors(&[403])
     .only_reads()
     .deprecated();
@@ -75,12 +71,12 @@ pub fn routes(api: &mut Api<AppState>) {
         revoke,
     )
     .summary("Revoke an invitation that can still be accepted")
-    .returns::<One<'_>>()
+    .returns::<Envelope<'_, FrontendInvitationView<'_>>>()
     .errors(&[403]);
     api.group("Organizations Memberships");
     api.get("/v1/me/organization_invitations", "getUsersOrganizationInvitations", list_mine)
         .summary("List the invitations of the current user to organizations")
-        .returns::<Page<'_>>()
+        .returns::<Envelope<'_, ListView<FrontendInvitationView<'_>>>>()
         .errors(&[403])
         .only_reads();
     api.post(
@@ -89,7 +85,7 @@ pub fn routes(api: &mut Api<AppState>) {
         accept,
     )
     .summary("Accept an invitation and become a member")
-    .returns::<One<'_>>()
+    .returns::<Envelope<'_, FrontendInvitationView<'_>>>()
     .errors(&[403]);
 }
 

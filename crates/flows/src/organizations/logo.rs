@@ -6,29 +6,31 @@ use latchkey_base::kinds::{ImageId, OrganizationId, UserId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
-use latchkey_kernel::wire::deleted;
+use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_organizations::access::model::MANAGE_PROFILE;
 use latchkey_organizations::orgs::change::set_logo;
 use latchkey_organizations::orgs::model::Organization;
+use latchkey_organizations::orgs::view::FrontendOrganizationView;
 use latchkey_people::users::pictures::{self, Picture, Upload};
 use latchkey_web::api::Api;
 use latchkey_web::input::Path;
 
 use super::member::Member;
-use super::{DeletedAnswer, OrganizationAnswer, show};
+use super::show;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization");
     api.put("/v1/organizations/{organization_id}/logo", "updateOrganizationLogo", put)
         .summary("Set the logo of an organization")
-        .returns::<OrganizationAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendOrganizationView<'_>>>()
         .errors(&[403, 404]);
     api.delete("/v1/organizations/{organization_id}/logo", "deleteOrganizationLogo", delete)
         .summary("Remove the logo of an organization")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403, 404]);
 }
 

@@ -6,12 +6,15 @@ use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::wire::MaybePaginated;
 use latchkey_organizations::access::model::{Access, MANAGE_MEMBERSHIPS, READ_MEMBERSHIPS};
 use latchkey_organizations::memberships::change::{Joining, join, leave, set_role};
 use latchkey_organizations::memberships::input::ListMemberships;
 use latchkey_organizations::memberships::model::MembershipParts;
+use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_organizations::memberships::{list, rules, store};
 use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
@@ -22,17 +25,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::member::Member;
-use super::{MembershipAnswer, Memberships, MembershipsAnswer, show_member, show_members};
+use super::{Memberships, show_member, show_members};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Members");
     api.post("/v1/organizations/{organization_id}/memberships", "CreateOrganizationMembership", create)
         .summary("Add a member to an organization")
-        .returns::<MembershipAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendMembershipView<'_>>>()
         .errors(&[403, 404]);
     api.get("/v1/organizations/{organization_id}/memberships", "ListOrganizationMemberships", list_all)
         .summary("List the members of an organization")
-        .returns::<MembershipsAnswer<'_>>()
+        .returns::<Envelope<'_, MaybePaginated<FrontendMembershipView<'_>>>>()
         .only_reads()
         .errors(&[403, 404]);
     api.patch(
@@ -41,7 +44,7 @@ pub fn routes(api: &mut Api<AppState>) {
         update,
     )
     .summary("Change the role of a member")
-    .returns::<MembershipAnswer<'_>>()
+    .returns::<Envelope<'_, FrontendMembershipView<'_>>>()
     .errors(&[403, 404]);
     api.delete(
         "/v1/organizations/{organization_id}/memberships/{user_id}",
@@ -49,7 +52,7 @@ pub fn routes(api: &mut Api<AppState>) {
         remove,
     )
     .summary("Remove a member from an organization")
-    .returns::<MembershipAnswer<'_>>()
+    .returns::<Envelope<'_, FrontendMembershipView<'_>>>()
     .errors(&[403, 404]);
 }
 

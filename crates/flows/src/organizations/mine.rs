@@ -6,13 +6,15 @@ use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::wire::{PageQuery, deleted};
+use latchkey_kernel::wire::{DeletedView, MaybePaginated, PageQuery, deleted};
 use latchkey_organizations::access::store as access;
 use latchkey_organizations::memberships::change;
 use latchkey_organizations::memberships::model::MembershipParts;
 use latchkey_organizations::memberships::store;
+use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_organizations::orgs::rules::check_enabled;
 use latchkey_people::users::store as users;
 use latchkey_web::api::Api;
@@ -20,18 +22,18 @@ use latchkey_web::input::Path;
 use latchkey_web::query::Query;
 
 use super::member::Member;
-use super::{DeletedAnswer, Memberships, MembershipsAnswer, show_members};
+use super::{Memberships, show_members};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organizations Memberships");
     api.get("/v1/me/organization_memberships", "getOrganizationMemberships", list)
         .summary("List the organizations of the current user")
-        .returns::<MembershipsAnswer<'_>>()
+        .returns::<Envelope<'_, MaybePaginated<FrontendMembershipView<'_>>>>()
         .only_reads()
         .errors(&[403]);
     api.delete("/v1/me/organization_memberships/{organization_id}", "deleteOrganizationMemberships", leave)
         .summary("Leave an organization")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403, 404, 422]);
 }
 

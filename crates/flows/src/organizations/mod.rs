@@ -19,8 +19,4 @@ pub mod tickets;
 
 pub use routes::routes;
 
-use latchkey_door::reply::DeletedAnswer;
-
-use answers::{
-    MembershipAnswer, Memberships, MembershipsAnswer, OrganizationAnswer, show, show_member, show_members,
-};
+use answers::{Memberships, show, show_member, show_members};

@@ -6,13 +6,15 @@ use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::person::Person;
+use latchkey_door::reply::Envelope;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::wire::deleted;
+use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_organizations::access::model::{DELETE_PROFILE, MANAGE_PROFILE};
 use latchkey_organizations::orgs::change::{explained, save};
 use latchkey_organizations::orgs::input::{CreateOrganization, UpdateOrganization};
 use latchkey_organizations::orgs::model::Organization;
+use latchkey_organizations::orgs::view::FrontendOrganizationView;
 use latchkey_organizations::orgs::{create, rules};
 use latchkey_organizations::removals;
 use latchkey_people::users::store as users;
@@ -23,27 +25,27 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::member::Member;
-use super::{DeletedAnswer, OrganizationAnswer, show};
+use super::show;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Organization");
     api.post("/v1/organizations", "createOrganization", create_mine)
         .summary("Create an organization and join it")
-        .returns::<OrganizationAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendOrganizationView<'_>>>()
         .errors(&[403]);
     api.get("/v1/organizations/{organization_id}", "getOrganization", get)
         .summary("Get an organization of the current user")
-        .returns::<OrganizationAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendOrganizationView<'_>>>()
         .only_reads()
         .errors(&[403, 404]);
     api.patch("/v1/organizations/{organization_id}", "updateOrganization", update)
         .wants_body()
         .summary("Update an organization of the current user")
-        .returns::<OrganizationAnswer<'_>>()
+        .returns::<Envelope<'_, FrontendOrganizationView<'_>>>()
         .errors(&[403, 404]);
     api.delete("/v1/organizations/{organization_id}", "deleteOrganization", delete)
         .summary("Delete an organization of the current user")
-        .returns::<DeletedAnswer<'_>>()
+        .returns::<Envelope<'_, DeletedView>>()
         .errors(&[403, 404]);
 }
 

@@ -35,20 +35,18 @@ use crate::sign_in::input::{
 use crate::sign_in::rules::{first_strategy, second_strategy};
 use crate::strategies::{self, FirstFactor, ProofPurpose, ProofRequest, ShownProof};
 
-type Wrapped<'a> = Envelope<'a, ReverificationView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
     api.post("/v1/client/sessions/{session_id}/verify", "startSessionReverification", start)
         .summary("Begin to prove anew who it is")
-        .returns::<Wrapped<'_>>();
+        .returns::<Envelope<'_, ReverificationView<'_>>>();
     api.post(
         "/v1/client/sessions/{session_id}/verify/prepare_first_factor",
         "prepareSessionReverificationFirstFactor",
         prepare_first,
     )
     .summary("Send the code of a first factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sessions/{session_id}/verify/attempt_first_factor",
@@ -56,7 +54,7 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_first,
     )
     .summary("Prove a first factor anew")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .errors(&[403])
     .limited(limits::GUESSES);
     api.post(
@@ -65,7 +63,7 @@ pub fn routes(api: &mut Api<AppState>) {
         prepare_second,
     )
     .summary("Send the code of a second factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .limited(limits::SENDINGS);
     api.post(
         "/v1/client/sessions/{session_id}/verify/attempt_second_factor",
@@ -73,7 +71,7 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_second,
     )
     .summary("Prove a second factor anew")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, ReverificationView<'_>>>()
     .errors(&[403])
     .limited(limits::GUESSES);
 }

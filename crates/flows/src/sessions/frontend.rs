@@ -30,24 +30,22 @@ use latchkey_web::reply::Failure;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-type Wrapped<'a> = Envelope<'a, FrontendSessionView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
     api.get("/v1/client/sessions/{session_id}", "getSession", get)
         .summary("Get a session of the client")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>()
         .only_reads();
     api.post("/v1/client/sessions/{session_id}/touch", "touchSession", touch)
         .summary("Use a session, and make it the active one")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>()
         .limited_by_person(&[limits::TOUCHES]);
     api.post("/v1/client/sessions/{session_id}/end", "endSession", end)
         .summary("Sign out of a session everywhere")
-        .returns::<Wrapped<'_>>();
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>();
     api.post("/v1/client/sessions/{session_id}/remove", "removeSession", remove)
         .summary("Sign out of a session on this client")
-        .returns::<Wrapped<'_>>();
+        .returns::<Envelope<'_, FrontendSessionView<'_>>>();
     api.post("/v1/client/sessions/{session_id}/tokens", "createSessionToken", create_token)
         .summary("Get a token of a session")
         .returns::<TokenView<'_>>()

@@ -30,20 +30,18 @@ use super::{create as creating, password, registered, rules, ticket};
 use crate::factors::evidence::{Shown, examine, examine_evenly};
 use crate::strategies::{self, FirstFactor, ProofPurpose, ProofRequest};
 
-type Wrapped<'a> = Envelope<'a, SignInView>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sign Ins");
     api.post("/v1/client/sign_ins", "createSignIn", create)
         .summary("Begin to sign in")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, SignInView>>()
         .errors(&[403, 409])
         .public()
         .entrance(Entrance::Attempt)
         .limited(limits::SIGN_INS);
     api.get("/v1/client/sign_ins/{sign_in_id}", "getSignIn", get)
         .summary("Get an attempt to sign in")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, SignInView>>()
         .errors(&[403]);
     api.post(
         "/v1/client/sign_ins/{sign_in_id}/prepare_first_factor",
@@ -51,7 +49,7 @@ pub fn routes(api: &mut Api<AppState>) {
         prepare_first,
     )
     .summary("Send the code or link of a first factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, SignInView>>()
     .errors(&[403])
     .entrance(Entrance::Attempt)
     .limited(limits::SENDINGS);
@@ -61,7 +59,7 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_first,
     )
     .summary("Prove a first factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, SignInView>>()
     .errors(&[403, 409])
     .entrance(Entrance::Attempt)
     .limited(limits::SIGN_IN_ATTEMPTS);
@@ -71,7 +69,7 @@ pub fn routes(api: &mut Api<AppState>) {
         prepare_second,
     )
     .summary("Send the code or link of a second factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, SignInView>>()
     .errors(&[403])
     .entrance(Entrance::Attempt)
     .limited(limits::SENDINGS);
@@ -81,13 +79,13 @@ pub fn routes(api: &mut Api<AppState>) {
         attempt_second,
     )
     .summary("Prove a second factor")
-    .returns::<Wrapped<'_>>()
+    .returns::<Envelope<'_, SignInView>>()
     .errors(&[403, 409])
     .entrance(Entrance::Attempt)
     .limited(limits::SIGN_IN_ATTEMPTS);
     api.post("/v1/client/sign_ins/{sign_in_id}/reset_password", "resetPassword", reset_password)
         .summary("Choose a new password")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, SignInView>>()
         .errors(&[403, 409])
         .entrance(Entrance::Attempt);
 }

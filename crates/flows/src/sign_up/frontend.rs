@@ -25,24 +25,22 @@ use super::step::{CheckedForm, ShownToProve, SignUpContext, StepOutcome, write_r
 use super::{accounts, rules};
 use crate::sign_in::input::ReturnedApp;
 
-type Wrapped<'a> = Envelope<'a, FrontendSignUpView<'a>>;
-
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sign Ups");
     api.post("/v1/client/sign_ups", "createSignUps", create)
         .summary("Start to sign up")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSignUpView<'_>>>()
         .errors(&[403, 409])
         .public()
         .entrance(Entrance::Attempt)
         .limited(limits::SIGN_UPS);
     api.get("/v1/client/sign_ups/{sign_up_id}", "getSignUps", get)
         .summary("Get a sign-up")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSignUpView<'_>>>()
         .errors(&[403]);
     api.patch("/v1/client/sign_ups/{sign_up_id}", "updateSignUps", update)
         .summary("Update a sign-up")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSignUpView<'_>>>()
         .errors(&[403])
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
@@ -50,13 +48,13 @@ pub fn routes(api: &mut Api<AppState>) {
         .summary(
             "Send a code or link to the address or number of a sign-up, or get the text a wallet is to sign",
         )
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSignUpView<'_>>>()
         .errors(&[403])
         .entrance(Entrance::Attempt)
         .limited(limits::SENDINGS);
     api.post("/v1/client/sign_ups/{sign_up_id}/attempt_verification", "attemptSignUpsVerification", attempt)
         .summary("Try the code that was sent, or the signature of a wallet")
-        .returns::<Wrapped<'_>>()
+        .returns::<Envelope<'_, FrontendSignUpView<'_>>>()
         .errors(&[403, 410])
         .entrance(Entrance::Attempt)
         .limited(limits::SIGN_UP_ATTEMPTS);
