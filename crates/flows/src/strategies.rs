@@ -142,8 +142,8 @@ pub struct Registered(pub Arc<dyn FirstFactor>);
 /// A way to prove that a wallet is one's own, of a group above: when signing in, when signing up, and for the account of
 /// somebody signed in. It asks nobody else, so it works inside the transaction, and the machines treat it like a code.
 pub trait WalletProof: Send + Sync {
-    /// Whether it answers to this name.
-    fn answers_to(&self, name: &str) -> bool;
+    /// Whether it knows how to prove a wallet so.
+    fn answers_to(&self, strategy: Strategy) -> bool;
 
     /// Begins the proof of a wallet.
     fn prepare(&self, act: &Act, asked: WalletRequest<'_>) -> Result<Challenge>;
@@ -171,7 +171,7 @@ pub struct RegisteredWalletProof(pub Arc<dyn WalletProof>);
 /// The registered proof of wallets by this name.
 fn wallet_proof(registry: &Registry, strategy: Strategy) -> Result<Arc<dyn WalletProof>> {
     let mut all = registry.all::<RegisteredWalletProof>().iter();
-    let found = all.find(|RegisteredWalletProof(proof)| proof.answers_to(strategy.name()));
+    let found = all.find(|RegisteredWalletProof(proof)| proof.answers_to(strategy));
     let unknown = || Error::param(Code::VerificationStrategyInvalid, "strategy");
     found.map(|RegisteredWalletProof(proof)| proof.clone()).ok_or_else(unknown)
 }
@@ -198,9 +198,7 @@ pub fn find(
     name: &str,
     settings: &Settings,
 ) -> Option<(Strategy, Arc<dyn FirstFactor>)> {
-    let Ok(strategy @ Strategy::Registered(_)) = Strategy::try_from(name.to_owned()) else {
-        return None;
-    };
+    let strategy = Strategy::named(name).filter(|strategy| matches!(strategy, Strategy::Registered(_)))?;
     let found =
         registry.all::<Registered>().iter().find(|Registered(factor)| factor.answers_to(name, settings));
     found.map(|Registered(factor)| (strategy, factor.clone()))

@@ -31,8 +31,12 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// A passkey: the only registered one that also proves anew who somebody signed in is.
+    /// A passkey.
     pub const PASSKEY: Strategy = Strategy::Registered(Name::known("passkey"));
+    /// A key that a device keeps for a native app.
+    pub const TRUSTED_DEVICE: Strategy = Strategy::Registered(Name::known("trusted_device"));
+    /// A token that a page got from Google by itself.
+    pub const ONE_TAP: Strategy = Strategy::Registered(Name::known("google_one_tap"));
 
     /// A signature by an Ethereum account in MetaMask.
     pub const METAMASK: Strategy = Strategy::Registered(Name::known("web3_metamask_signature"));
@@ -48,8 +52,11 @@ impl Strategy {
     /// The ways to prove a wallet.
     pub const WALLETS: [Strategy; 5] =
         [Strategy::METAMASK, Strategy::BASE, Strategy::COINBASE, Strategy::OKX, Strategy::SOLANA];
-    /// A key that a device keeps for a native app.
-    pub const TRUSTED_DEVICE: Strategy = Strategy::Registered(Name::known("trusted_device"));
+
+    /// What names of strategies by an account at another provider begin with; the key of the provider follows.
+    const BY_ACCOUNT: &str = "oauth_";
+    /// What stands before the name of such a strategy in one by which an address of the account counts as proven.
+    const FROM: &str = "from_";
 
     /// Those the server has by itself.
     const OWN: [Strategy; 10] = [
@@ -64,6 +71,12 @@ impl Strategy {
         Strategy::Ticket,
         Strategy::Totp,
     ];
+
+    /// The strategy of this name, if it can be one.
+    pub fn named(name: &str) -> Option<Strategy> {
+        let own = Strategy::OWN.into_iter().find(|strategy| strategy.name() == name);
+        own.or_else(|| Name::new(name).map(Strategy::Registered))
+    }
 
     /// The name on the wire.
     pub fn name(&self) -> &str {
@@ -80,6 +93,51 @@ impl Strategy {
             Strategy::Totp => "totp",
             Strategy::Registered(name) => name.as_str(),
         }
+    }
+
+    /// An account at the provider with this key, such as `oauth_google`.
+    pub fn by_account(key: &str) -> Option<Strategy> {
+        Name::new(&[Strategy::BY_ACCOUNT, key].concat()).map(Strategy::Registered)
+    }
+
+    /// The word of somebody's account at another provider that an address is theirs, such as `from_oauth_google`.
+    /// `account` is the name of the strategy by that account.
+    pub fn from_account(account: &str) -> Option<Strategy> {
+        Name::new(&[Strategy::FROM, account].concat()).map(Strategy::Registered)
+    }
+
+    /// What proofs by it are called on the wire.
+    pub fn verification(&self) -> &'static str {
+        match self {
+            Strategy::Admin => "verification_admin",
+            Strategy::BackupCode => "verification_backup_code",
+            Strategy::EmailLink => "verification_email_link",
+            Strategy::Password => "verification_password",
+            Strategy::Ticket => "verification_ticket",
+            Strategy::Totp => "verification_totp",
+            Strategy::EmailCode
+            | Strategy::PhoneCode
+            | Strategy::ResetPasswordEmailCode
+            | Strategy::ResetPasswordPhoneCode => "verification_otp",
+            &Strategy::PASSKEY => "verification_passkey",
+            &Strategy::TRUSTED_DEVICE => "verification_trusted_device",
+            &Strategy::ONE_TAP => "verification_google_one_tap",
+            wallet if wallet.is_wallet() => "verification_web3",
+            Strategy::Registered(name) => {
+                let is_by_account = |name: &str| name.starts_with(Strategy::BY_ACCOUNT);
+                match (name.as_str(), name.as_str().strip_prefix(Strategy::FROM)) {
+                    (name, _) if is_by_account(name) => "verification_oauth",
+                    (_, Some(account)) if is_by_account(account) => "verification_from_oauth",
+                    _ => "verification",
+                }
+            }
+        }
+    }
+
+    /// Whether it proves anew who somebody signed in is. Links would have to be followed in a browser that may be
+    /// another, and a reset proves an address, not a password.
+    pub fn reproves(self) -> bool {
+        matches!(self, Strategy::Password | Strategy::EmailCode | Strategy::PhoneCode | Strategy::PASSKEY)
     }
 
     /// Whether it proves a wallet.
@@ -119,8 +177,7 @@ impl TryFrom<String> for Strategy {
     type Error = &'static str;
 
     fn try_from(name: String) -> Result<Strategy, &'static str> {
-        let own = Strategy::OWN.into_iter().find(|strategy| strategy.name() == name);
-        own.or_else(|| Name::new(&name).map(Strategy::Registered)).ok_or("this is not the name of a strategy")
+        Strategy::named(&name).ok_or("this is not the name of a strategy")
     }
 }
 
@@ -175,6 +232,26 @@ mod tests {
         }
         assert_eq!(registered.name(), "oauth_google");
         assert_eq!(Strategy::PASSKEY, Strategy::Registered(Name::new("passkey").unwrap()));
+    }
+
+    #[test]
+    fn proofs_are_called_by_what_was_shown() {
+        let account = Strategy::by_account("custom_acme").unwrap();
+        let address = Strategy::from_account(account.name()).unwrap();
+        assert_eq!((account.name(), account.verification()), ("oauth_custom_acme", "verification_oauth"));
+        assert_eq!(
+            (address.name(), address.verification()),
+            ("from_oauth_custom_acme", "verification_from_oauth")
+        );
+        for (strategy, verification) in [
+            (Strategy::PASSKEY, "verification_passkey"),
+            (Strategy::TRUSTED_DEVICE, "verification_trusted_device"),
+            (Strategy::ONE_TAP, "verification_google_one_tap"),
+            (Strategy::SOLANA, "verification_web3"),
+            (Strategy::Registered(Name::new("knock").unwrap()), "verification"),
+        ] {
+            assert_eq!(strategy.verification(), verification);
+        }
     }
 
     #[test]

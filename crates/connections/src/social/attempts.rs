@@ -137,7 +137,7 @@ pub(super) fn text<'a>(fields: &'a Map<String, Value>, name: &str) -> Option<&'a
 
 /// Whether a strategy shows a token of the provider at once, instead of sending the browser there.
 pub(super) fn is_by_token(name: &str) -> bool {
-    name == "google_one_tap" || name.starts_with("oauth_token_")
+    name == Strategy::ONE_TAP.name() || name.starts_with("oauth_token_")
 }
 
 /// Accounts at other providers, as first factor.
@@ -146,7 +146,7 @@ pub(super) struct ProviderAccounts;
 impl FirstFactor for ProviderAccounts {
     /// To all providers, also those that are not enabled: they are told apart by what they are refused with.
     fn answers_to(&self, name: &str, _: &Settings) -> bool {
-        name.starts_with("oauth_") || name == "google_one_tap"
+        name.starts_with("oauth_") || name == Strategy::ONE_TAP.name()
     }
 
     fn is_account(&self) -> bool {
@@ -251,7 +251,9 @@ async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVer
     let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
     match judged(cx, act, shown.purpose, newcomer).await? {
         // Pages go on to sign up by themselves.
-        ProofVerdict::Nobody(_) if name == "google_one_tap" && shown.purpose != ProofPurpose::SignUp => {
+        ProofVerdict::Nobody(_)
+            if shown.strategy == Strategy::ONE_TAP && shown.purpose != ProofPurpose::SignUp =>
+        {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountNotFound)))
         }
         verdict => Ok(verdict),

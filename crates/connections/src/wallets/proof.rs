@@ -16,8 +16,8 @@ use super::signatures::{hex_digits, proves};
 pub struct SignatureProof;
 
 impl WalletProof for SignatureProof {
-    fn answers_to(&self, name: &str) -> bool {
-        Strategy::WALLETS.iter().any(|strategy| strategy.name() == name)
+    fn answers_to(&self, strategy: Strategy) -> bool {
+        strategy.is_wallet()
     }
 
     fn prepare(&self, act: &Act, asked: WalletRequest<'_>) -> Result<Challenge> {

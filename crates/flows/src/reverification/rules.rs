@@ -10,12 +10,10 @@ use latchkey_people::factors::rules as factors;
 use latchkey_people::users::model::User;
 use latchkey_presence::sessions::model::{Level, Reverification, ReverificationStatus, Session};
 
-/// The first factors that prove anew who it is. Links would have to be followed in a browser that may be
-/// another, and a reset proves an address, not a password.
+/// The first factors that prove anew who it is.
 pub fn first_factors(user: &User, settings: &Settings) -> Vec<Factor> {
-    let usable = [Strategy::Password, Strategy::EmailCode, Strategy::PhoneCode, Strategy::PASSKEY];
     let all = factors::first(user, None, settings).into_iter();
-    all.filter(|factor| usable.contains(&factor.strategy)).collect()
+    all.filter(|factor| factor.strategy.reproves()).collect()
 }
 
 /// The second factors that prove anew who it is.

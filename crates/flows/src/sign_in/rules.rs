@@ -22,20 +22,19 @@ pub fn first_strategy(name: &str) -> Result<Strategy> {
         Strategy::ResetPasswordEmailCode,
         Strategy::ResetPasswordPhoneCode,
     ];
-    let wallet = Strategy::WALLETS.into_iter().find(|wallet| wallet.name() == name);
-    wallet.map_or_else(|| strategy(name, &ALL), Ok)
+    strategy(name, |strategy| ALL.contains(&strategy) || strategy.is_wallet())
 }
 
 /// A second factor, by its name.
 pub fn second_strategy(name: &str) -> Result<Strategy> {
     const ALL: [Strategy; 5] =
         [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode, Strategy::Totp, Strategy::BackupCode];
-    strategy(name, &ALL)
+    strategy(name, |strategy| ALL.contains(&strategy))
 }
 
-fn strategy(name: &str, all: &[Strategy]) -> Result<Strategy> {
-    let found = all.iter().find(|strategy| strategy.name() == name);
-    found.copied().ok_or_else(|| {
+fn strategy(name: &str, is_possible: impl Fn(Strategy) -> bool) -> Result<Strategy> {
+    let found = Strategy::named(name).filter(|strategy| is_possible(*strategy));
+    found.ok_or_else(|| {
         Problem::of(Code::FormParamValueInvalid, "strategy").saying("This strategy is not available.").into()
     })
 }

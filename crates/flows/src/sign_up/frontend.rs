@@ -155,7 +155,7 @@ async fn try_proof(
 ) -> Result<StepOutcome> {
     let strategy = rules::given_by_form(form.strategy.as_deref())?;
     let shown = match strategy {
-        Strategy::Registered(_) => {
+        strategy if strategy.is_wallet() => {
             let signature = form.signature.filter(|signature| !signature.is_empty());
             let missing = || Error::param(Code::FormParamMissing, "signature");
             ShownToProve::Signature(signature.ok_or_else(missing)?)

@@ -178,14 +178,14 @@ pub fn given_by_form(strategy: Option<&str>) -> Result<Strategy> {
 }
 
 fn sent(name: &str) -> Option<Strategy> {
-    let all = [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode];
-    all.into_iter().chain(Strategy::WALLETS).find(|strategy| strategy.name() == name)
+    let own = [Strategy::EmailCode, Strategy::EmailLink, Strategy::PhoneCode];
+    Strategy::named(name).filter(|strategy| own.contains(strategy) || strategy.is_wallet())
 }
 
 pub fn proves(strategy: Strategy) -> ContactKind {
     match strategy {
         Strategy::PhoneCode => ContactKind::Phone,
-        Strategy::Registered(_) => ContactKind::Wallet,
+        strategy if strategy.is_wallet() => ContactKind::Wallet,
         _ => ContactKind::Email,
     }
 }
@@ -212,7 +212,7 @@ pub fn prepare(
     let target = ChallengeTarget { kind, value: &claimed.value, identification: None };
     let previous = claimed.verification.as_ref();
     let prepared = match strategy {
-        Strategy::Registered(_) => {
+        strategy if strategy.is_wallet() => {
             let asked = WalletRequest { strategy, address: &claimed.value, identification: None, page };
             let challenge = prepare_wallet(act, asked)?;
             PreparedChallenge { challenge, secret: Secret::new(String::new()), is_sent: false }

@@ -9,7 +9,6 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{SealedSetting, Settings};
-use crate::strategy::{Name, Strategy};
 
 pub use super::known_providers::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding};
 
@@ -208,11 +207,6 @@ impl SocialProvider {
     pub fn implied_issuer(&self) -> Option<&str> {
         self.discovery_url.as_deref()?.strip_suffix("/openid-configuration")?.strip_suffix("/.well-known")
     }
-}
-
-/// The strategy of a provider: `oauth_` and its key.
-pub fn strategy(key: &str) -> Option<Strategy> {
-    Name::new(&format!("oauth_{key}")).map(Strategy::Registered)
 }
 
 impl Settings {

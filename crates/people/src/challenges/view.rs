@@ -76,35 +76,10 @@ struct FailureView {
     meta: Map<String, Value>,
 }
 
-/// What verifications by a registered strategy are called.
-pub fn registered_object(name: &str) -> &'static str {
-    match name {
-        "passkey" => "verification_passkey",
-        "trusted_device" => "verification_trusted_device",
-        "google_one_tap" => "verification_google_one_tap",
-        _ if name.starts_with("web3_") => "verification_web3",
-        _ if name.starts_with("from_oauth_") => "verification_from_oauth",
-        _ if name.starts_with("oauth_") => "verification_oauth",
-        _ => "verification",
-    }
-}
-
 pub fn verification(challenge: &Challenge, now: Time) -> ChallengeView {
     let is_phone = matches!(challenge.strategy, Strategy::PhoneCode | Strategy::ResetPasswordPhoneCode);
     ChallengeView {
-        object: match challenge.strategy {
-            Strategy::Admin => "verification_admin",
-            Strategy::BackupCode => "verification_backup_code",
-            Strategy::EmailLink => "verification_email_link",
-            Strategy::Password => "verification_password",
-            Strategy::Registered(name) => registered_object(name.as_str()),
-            Strategy::Ticket => "verification_ticket",
-            Strategy::Totp => "verification_totp",
-            Strategy::EmailCode
-            | Strategy::PhoneCode
-            | Strategy::ResetPasswordEmailCode
-            | Strategy::ResetPasswordPhoneCode => "verification_otp",
-        },
+        object: challenge.strategy.verification(),
         status: challenge.state(now),
         strategy: challenge.strategy,
         attempts: Some(challenge.attempts),

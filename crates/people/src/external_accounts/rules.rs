@@ -157,7 +157,7 @@ pub fn with_proven_address(
 
 /// How an address is proven that a provider vouches for, such as `from_oauth_google`.
 pub fn from_provider(provider: &str) -> Result<Strategy> {
-    Strategy::try_from(format!("from_{provider}")).map_err(Error::internal)
+    Strategy::from_account(provider).ok_or_else(|| Error::internal("this is not the name of a strategy"))
 }
 
 /// The user as somebody finds them who has proven the address that whoever made the account never did. That may have been

@@ -91,7 +91,8 @@ pub struct PhoneVerificationView {
 pub struct WalletVerificationView<'a> {
     object: WalletVerificationObject,
     status: CodeStatus,
-    strategy: WalletStrategyView,
+    #[schemars(with = "String", extend("enum" = wallet_strategies()))]
+    strategy: Strategy,
     /// What makes the text differ from every other.
     #[serde(skip_serializing_if = "Option::is_none")]
     nonce: Option<&'a str>,
@@ -111,21 +112,9 @@ enum WalletVerificationObject {
     Web3,
 }
 
-#[derive(Serialize, JsonSchema)]
-#[schemars(inline)]
-enum WalletStrategyView {
-    #[serde(rename = "admin")]
-    Admin,
-    #[serde(rename = "web3_metamask_signature")]
-    Metamask,
-    #[serde(rename = "web3_base_signature")]
-    Base,
-    #[serde(rename = "web3_coinbase_wallet_signature")]
-    Coinbase,
-    #[serde(rename = "web3_okx_wallet_signature")]
-    Okx,
-    #[serde(rename = "web3_solana_signature")]
-    Solana,
+/// The ways in which a wallet is proven. Or the application said whose it is.
+fn wallet_strategies() -> Vec<Strategy> {
+    [&[Strategy::Admin], Strategy::WALLETS.as_slice()].concat()
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -293,17 +282,9 @@ fn of_phone(verification: VerificationView) -> PhoneVerificationView {
 
 fn of_wallet(shown: VerificationView, wallet: &Contact) -> WalletVerificationView<'_> {
     let VerificationView { status, strategy, attempts, expire_at, .. } = shown;
-    let strategy = match strategy {
-        Strategy::METAMASK => WalletStrategyView::Metamask,
-        Strategy::BASE => WalletStrategyView::Base,
-        Strategy::COINBASE => WalletStrategyView::Coinbase,
-        Strategy::OKX => WalletStrategyView::Okx,
-        Strategy::SOLANA => WalletStrategyView::Solana,
-        _ => WalletStrategyView::Admin,
-    };
-    let object = match strategy {
-        WalletStrategyView::Admin => WalletVerificationObject::Admin,
-        _ => WalletVerificationObject::Web3,
+    let object = match strategy.is_wallet() {
+        true => WalletVerificationObject::Web3,
+        false => WalletVerificationObject::Admin,
     };
     // Nothing is left to sign once it is proven.
     let asked = wallet.challenge.as_ref().filter(|_| wallet.verification.is_none());

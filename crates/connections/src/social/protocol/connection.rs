@@ -15,8 +15,6 @@ use url::Url;
 use super::Endpoints;
 use crate::social::providers::{Profile, ProviderAnswers, ProviderRow, UserSource, profiles, rows};
 
-const ONE_TAP: &str = "google_one_tap";
-
 /// A provider as one instance uses it.
 pub struct Connection {
     pub(super) instance: InstanceId,
@@ -164,7 +162,7 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
     let unsupported = || Error::new(Code::OauthUnsupportedProvider);
     let key = strategy.strip_prefix("oauth_").ok_or_else(unsupported)?;
     let row = row(key, environment).ok_or_else(unsupported)?;
-    let strategy = social::strategy(key).ok_or_else(unsupported)?;
+    let strategy = Strategy::by_account(key).ok_or_else(unsupported)?;
     let settings = act.settings.social.get(key).filter(|settings| settings.enabled);
     let settings = settings.ok_or_else(|| Error::new(Code::OauthProviderNotEnabled))?;
     if !settings.has_credentials(key) {
@@ -193,7 +191,7 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
 
 /// The provider whose ID tokens a strategy takes, such as `google` for `google_one_tap` and `oauth_token_google`.
 pub(in crate::social) fn provider_of_tokens(strategy: &str) -> Option<&str> {
-    if strategy == ONE_TAP { Some("google") } else { strategy.strip_prefix("oauth_token_") }
+    if strategy == Strategy::ONE_TAP.name() { Some("google") } else { strategy.strip_prefix("oauth_token_") }
 }
 
 fn row(key: &str, environment: Environment) -> Option<&'static ProviderRow> {

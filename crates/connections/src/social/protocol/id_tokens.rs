@@ -9,6 +9,7 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_jose::foreign::{self, TokenHead};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::environment::Environment;
+use latchkey_kernel::strategy::Strategy;
 use serde_json::Value;
 
 use super::connection::provider_of_tokens;
@@ -72,9 +73,9 @@ pub async fn id_token(
 ) -> Result<(Connection, Profile)> {
     let key = provider_of_tokens(strategy).ok_or_else(|| Error::new(Code::OauthUnsupportedProvider))?;
     let connection = find(act, environment, &format!("oauth_{key}"))?;
-    let invalid = || match strategy {
-        "google_one_tap" => Error::new(Code::GoogleOneTapTokenInvalid),
-        _ => Error::param(Code::FormParamValueInvalid, "token"),
+    let invalid = || match strategy == Strategy::ONE_TAP.name() {
+        true => Error::new(Code::GoogleOneTapTokenInvalid),
+        false => Error::param(Code::FormParamValueInvalid, "token"),
     };
     let late = || {
         tracing::warn!("{} took too long", connection.key);

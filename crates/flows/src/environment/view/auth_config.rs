@@ -2,9 +2,8 @@
 
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::object;
-use latchkey_kernel::settings::social::strategy;
 use latchkey_kernel::settings::{Attribute, Attributes, Settings};
-use latchkey_kernel::strategy::{Name, Strategy};
+use latchkey_kernel::strategy::Strategy;
 use latchkey_people::factors::rules::resets;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -149,9 +148,8 @@ fn first_factors(settings: &Settings) -> Vec<String> {
     }
     factors.extend(resets(settings).map(|(_, reset)| reset));
     factors.push(Strategy::Ticket);
-    let one_tap = settings.one_tap_client_id().and_then(|_| Name::new("google_one_tap"));
-    factors.extend(one_tap.map(Strategy::Registered));
-    factors.extend(settings.sign_in_providers().filter_map(|(key, _)| strategy(key)));
+    factors.extend(settings.one_tap_client_id().map(|_| Strategy::ONE_TAP));
+    factors.extend(settings.sign_in_providers().filter_map(|(key, _)| Strategy::by_account(key)));
     names(&factors)
 }
 
