@@ -167,8 +167,8 @@ impl Table {
         Ok(tx.run(&[&self.texts().delete_old], &[before.into(), limit.into()]).await?)
     }
 
-    /// The key of the row, of whatever instance, that has waited longest for its turn by `now`. Times after `latest` were
-    /// never meant, so their rows wait too.
+    /// The key of the row, of whatever instance, that has waited longest for its turn by `now`. Times after `latest`
+    /// were never meant: their rows wait too.
     pub async fn next_due<T: Send + 'static>(
         &'static self,
         tx: &mut Tx,

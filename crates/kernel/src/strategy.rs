@@ -134,7 +134,7 @@ impl Strategy {
         }
     }
 
-    /// Whether it proves anew who somebody is that is signed in. Links would have to be followed in a browser that may be
+    /// Whether it proves anew who somebody signed in is. Links would have to be followed in a browser that may be
     /// another, and a reset proves an address, not a password.
     pub fn reproves(self) -> bool {
         matches!(self, Strategy::Password | Strategy::EmailCode | Strategy::PhoneCode | Strategy::PASSKEY)

@@ -21,7 +21,7 @@ impl Table {
     fn add(&mut self, line: &str) {
         let mut words = line.split_whitespace();
         let (Some(column), Some(kind)) = (words.next(), words.next()) else { return };
-        match kind.trim_end_matches(',') {
+        match kind.trim_end_matches([',', ';']) {
             "TEXT" | "BIGINT" | "BOOLEAN" => self.texts.push(column.to_owned()),
             "BYTEA" => self.bytes.push(column.to_owned()),
             _ => (),

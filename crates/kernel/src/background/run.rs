@@ -31,8 +31,8 @@ pub trait Background: 'static {
     ) -> impl Future<Output = Result<()>> + Send;
 }
 
-/// What is left of a kind of work: the rows of a table whose key is the instance and what the work is about. Stores give
-/// them away, and keep all other writing to themselves.
+/// What is left of a kind of work: the rows of a table whose key is the instance and what the work is about. Stores
+/// give them away, and keep all other writing to themselves.
 pub struct WorkRows(&'static Table);
 
 impl WorkRows {
