@@ -16,7 +16,7 @@ use crate::error::DbError;
 use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
-use crate::sqlite::{self, Sqlite, WriteDecision};
+use crate::sqlite::{self, Sqlite, WriteDecision, WriterJob};
 use crate::tx::{LongPlace, Numbered, Statement, TransactionBody, Tx};
 use crate::{batch, number};
 
@@ -278,10 +278,10 @@ async fn write_sqlite(
     body: AnyWork,
 ) -> Result<(AnyValue, Option<i64>)> {
     let (sender, answer) = oneshot::channel();
-    let job = move |begun: Result<&mut Tx, Arc<DbError>>| {
+    // Gone with the caller, who was told nothing then, or that it took too long, and may try again.
+    let caller = Arc::new(());
+    let run = move |begun: Result<&mut Tx, Arc<DbError>>| {
         let outcome = match begun {
-            // The caller has gone: it was told nothing, or that it took too long, and may try again.
-            Ok(_) if sender.is_closed() => Err(Error::internal("the caller has gone")),
             Ok(tx) => poll_once(Box::pin(async move {
                 let value = body(tx).await?;
                 tx.check()?;
@@ -302,7 +302,7 @@ async fn write_sqlite(
         };
         WriteDecision { keep, acknowledge: Box::new(acknowledge) }
     };
-    sqlite.submit(Box::new(job));
+    sqlite.submit(WriterJob { run: Box::new(run), caller: Arc::downgrade(&caller) });
     answer.await.map_err(|_| Error::internal(PANICKED))?
 }
 

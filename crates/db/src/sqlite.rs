@@ -7,7 +7,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -20,7 +20,7 @@ use crate::sample::Samples;
 use crate::turns;
 use crate::tx::Tx;
 use crate::value::Value;
-use crate::writer_queue::WriterQueue;
+use crate::writer_queue::{Awaited, WriterQueue};
 
 /// How long to wait for another process that writes to the file.
 const BUSY: Duration = Duration::from_secs(10);
@@ -30,7 +30,8 @@ const FOLDING: Duration = Duration::from_secs(2);
 const KEPT_READERS: usize = 8;
 /// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
 pub(crate) const LONG_READS: usize = 4;
-/// How long transactions are added to a commit, so that the first of them does not wait for ever.
+/// How long transactions are added to a commit, so that the first of them does not wait for ever; longer where the commit
+/// itself takes longer.
 const BATCH: Duration = Duration::from_millis(20);
 /// Page cache of the writer, which walks many indexes for each new row.
 const WRITER_CACHE_KIB: i64 = -32_000;
@@ -52,9 +53,22 @@ pub(crate) struct Sqlite {
     writer: Arc<WriterQueue<WriterJob>>,
 }
 
-/// A transaction to run on the writer thread, or the reason why none could begin: it says whether to
-/// keep its changes, and is told whether they were committed.
-pub(crate) type WriterJob = Box<dyn FnOnce(Result<&mut Tx, Arc<DbError>>) -> WriteDecision + Send>;
+/// What a transaction does. It is given the transaction, or the reason why none could begin: it says whether to keep its
+/// changes, and is told whether they were committed.
+type WriterWork = Box<dyn FnOnce(Result<&mut Tx, Arc<DbError>>) -> WriteDecision + Send>;
+
+/// A transaction to run on the writer thread.
+pub(crate) struct WriterJob {
+    pub(crate) run: WriterWork,
+    /// Held by whoever waits for it.
+    pub(crate) caller: Weak<()>,
+}
+
+impl Awaited for WriterJob {
+    fn is_awaited(&self) -> bool {
+        self.caller.strong_count() > 0
+    }
+}
 
 /// What a transaction decided.
 pub(crate) struct WriteDecision {
@@ -160,26 +174,39 @@ fn prepare(connection: &Connection) -> Result<()> {
 /// Runs transactions until the queue is closed.
 #[expect(clippy::disallowed_methods, reason = "how long a commit may be added to needs a monotonic clock")]
 fn write_loop(connection: Connection, jobs: &WriterQueue<WriterJob>, before_commit: &[&str]) {
+    let _abandoning = Abandoning(jobs);
     let mut tx = Tx::sqlite_writer(connection);
+    let mut longest = BATCH;
     while let Some(first) = jobs.wait() {
-        let begun_at = Instant::now();
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
+        let begun_at = Instant::now();
         let mut verdicts = vec![run(&mut tx, first, &begun)];
         // Some failures, such as a full disk, make SQLite undo the whole transaction. Whoever comes
         // next needs a new one, and those before are told that nothing was committed.
-        while begun_at.elapsed() < BATCH
+        while begun_at.elapsed() < longest
             && !tx.writer().is_autocommit()
             && let Some(job) = jobs.take()
         {
             verdicts.push(run(&mut tx, job, &begun));
         }
+        let done_at = Instant::now();
         let committed = begun.and_then(|()| commit(tx.writer(), before_commit)).inspect_err(|_| {
             // A failed commit (a full disk, say) leaves the transaction open; nothing of it may stay.
             let _ = execute(tx.writer(), "ROLLBACK");
         });
+        longest = done_at.elapsed().max(BATCH);
         for verdict in verdicts {
             (verdict.acknowledge)(committed.clone());
         }
+    }
+}
+
+/// However the writer ends, nobody waits for it any more.
+struct Abandoning<'a>(&'a WriterQueue<WriterJob>);
+
+impl Drop for Abandoning<'_> {
+    fn drop(&mut self) {
+        self.0.abandon();
     }
 }
 
@@ -194,7 +221,7 @@ fn run(tx: &mut Tx, job: WriterJob, begun: &Result<(), Arc<DbError>>) -> WriteDe
     let begun = begun.clone().and_then(|()| execute(tx.writer(), "SAVEPOINT job"));
     let is_begun = begun.is_ok();
     tx.reset();
-    let verdict = catch_unwind(AssertUnwindSafe(|| job(begun.map(|()| &mut *tx))))
+    let verdict = catch_unwind(AssertUnwindSafe(|| (job.run)(begun.map(|()| &mut *tx))))
         // The caller sees its channel closed and answers an internal error.
         .unwrap_or_else(|_| WriteDecision { keep: false, acknowledge: Box::new(|_| ()) });
     if is_begun {

@@ -349,7 +349,7 @@ pub const CHANGES_OF_PERSON_DAILY: PersonRate = PersonRate {
 };
 /// The same changes by all people of one address: an office of a thousand people may each change something twenty times.
 /// Whoever has thousands of accounts adds 190 MB a day (700 MB) from one address. This machine is no address: people who
-/// come by a proxy that is not trusted, and test suites, seem to be here. Neither is one that is not known.
+/// come by a proxy that is not trusted, and test suites, seem to be here.
 pub const CHANGES_OF_ADDRESS_DAILY: Limit = Limit { requests: 20_000, window_ms: ONE_DAY };
 /// The same for the network of an address (`Network::wide`), beyond the first `LIGHT_PERSON` changes of each: 950 MB a day
 /// (3.5 GB). Mobile providers have thousands of people behind a /16; they are not stopped by a few who rent addresses there.

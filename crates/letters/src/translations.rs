@@ -28,10 +28,12 @@ pub(crate) fn of(source: &str, form: OutputKind) -> Result<Arc<str>> {
 /// By what was written.
 struct Translations(Mutex<Option<Kept>>);
 
+/// What was used since half of the room was taken, and what was used before: what is used stays.
 #[derive(Default)]
 struct Kept {
-    by_source: HashMap<Box<str>, Arc<str>>,
-    bytes: usize,
+    recent: HashMap<Box<str>, Arc<str>>,
+    recent_bytes: usize,
+    older: HashMap<Box<str>, Arc<str>>,
 }
 
 impl Translations {
@@ -39,21 +41,13 @@ impl Translations {
         Translations(Mutex::new(None))
     }
 
-    /// What is kept, or what is made now. Once there is too much of it, all is forgotten.
+    /// What is kept, or what is made now.
     fn get(&self, source: &str, make: impl FnOnce() -> Result<String>) -> Result<Arc<str>> {
-        if let Some(found) = self.change(|kept| kept.by_source.get(source).cloned()) {
+        if let Some(found) = self.change(|kept| kept.find(source)) {
             return Ok(found);
         }
         let made: Arc<str> = make()?.into();
-        self.change(|kept| {
-            let bytes = source.len() + made.len();
-            if kept.bytes + bytes > KEPT_BYTES {
-                *kept = Kept::default();
-            }
-            if kept.by_source.insert(source.into(), made.clone()).is_none() {
-                kept.bytes += bytes;
-            }
-        });
+        self.change(|kept| kept.keep(source.into(), made.clone()));
         Ok(made)
     }
 
@@ -62,20 +56,44 @@ impl Translations {
     }
 }
 
+impl Kept {
+    fn find(&mut self, source: &str) -> Option<Arc<str>> {
+        if let Some(found) = self.recent.get(source) {
+            return Some(found.clone());
+        }
+        let (source, found) = self.older.remove_entry(source)?;
+        self.keep(source, found.clone());
+        Some(found)
+    }
+
+    fn keep(&mut self, source: Box<str>, made: Arc<str>) {
+        let bytes = source.len() + made.len();
+        if self.recent_bytes + bytes > KEPT_BYTES / 2 {
+            self.older = std::mem::take(&mut self.recent);
+            self.recent_bytes = 0;
+        }
+        if self.recent.insert(source, made).is_none() {
+            self.recent_bytes += bytes;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_template_is_read_once_and_what_is_kept_is_bounded() {
+    fn a_template_that_is_used_is_read_once_and_what_is_kept_is_bounded() {
         let kept = Translations::new();
         let read = |source: &str| kept.get(source, || Ok(format!("read {source}"))).unwrap();
         assert_eq!(&*read("a"), "read a");
-        assert_eq!(&*kept.get("a", || panic!("read again")).unwrap(), "read a");
-        for number in 0..100 {
+        for number in 0..200 {
             read(&format!("{number} {}", "x".repeat(100_000)));
-            assert!(kept.change(|kept| kept.bytes) <= KEPT_BYTES);
+            assert_eq!(&*kept.get("a", || panic!("read again")).unwrap(), "read a");
+            let bytes = |map: &HashMap<Box<str>, Arc<str>>| -> usize {
+                map.iter().map(|(source, made)| source.len() + made.len()).sum()
+            };
+            assert!(kept.change(|kept| bytes(&kept.recent) + bytes(&kept.older)) <= KEPT_BYTES);
         }
-        assert_eq!(&*read("a"), "read a");
     }
 }

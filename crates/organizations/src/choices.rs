@@ -31,10 +31,9 @@ const CHOSEN: &str = "SELECT m.organization_id, m.id FROM organization_choices c
      AND m.user_id = c.user_id \
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
      WHERE c.instance_id = $1 AND c.user_id = $2 AND NOT m.is_unchosen";
-const ALL: &str = "SELECT m.organization_id, m.id FROM organization_memberships m \
+const TWO_OF_THEIRS: &str = "SELECT m.organization_id, m.id FROM organization_memberships m \
      JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id \
-     WHERE m.instance_id = $1 AND m.user_id = $2";
-const FIRST_TWO: &str = " ORDER BY m.created_at, m.organization_id LIMIT 2";
+     WHERE m.instance_id = $1 AND m.user_id = $2 AND NOT m.is_unchosen LIMIT 2";
 
 /// Notes what a user chose, or which organization they joined. `None` is the choice to work for themselves. It is
 /// written before sessions are locked.
@@ -53,8 +52,8 @@ pub async fn note(
 }
 
 /// The organization that a new session of a user begins with. One that they are no longer a member of does not count.
-/// Where everybody works for an organization, those who have only one need not choose, and it stays the only one when
-/// others add them to more.
+/// Where everybody works for an organization, those who have only one need not choose: those that others added them to and
+/// that they never chose do not count, so whoever has no other is asked.
 pub async fn next(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -69,13 +68,8 @@ pub async fn next(
     if chosen.is_some() || !settings.force_selection {
         return Ok(chosen);
     }
-    for condition in [" AND NOT m.is_unchosen", ""] {
-        let mut found = tx.all(&[ALL, condition, FIRST_TWO], &params, read).await?;
-        if let Some(one) = found.pop() {
-            return Ok(Some(one).filter(|_| found.is_empty()));
-        }
-    }
-    Ok(None)
+    let mut found = tx.all(&[TWO_OF_THEIRS], &params, read).await?;
+    Ok(found.pop().filter(|_| found.is_empty()))
 }
 
 fn read(row: &Row<'_>) -> Result<ChosenOrganization, DbError> {

@@ -63,7 +63,7 @@ pub struct Operation {
     pub only_reads: bool,
     /// Whether the client that a browser shows is read together with its instance.
     pub read_ahead: bool,
-    /// The status of a success. One of 202 or 204 has no body.
+    /// The status of a success.
     pub success: u16,
     /// Whether what is wrong with the body is told as 400 `bad_request`.
     pub bad_requests: bool,
@@ -257,6 +257,11 @@ impl Operation {
     pub fn bad_requests(&mut self) -> &mut Self {
         self.bad_requests = true;
         self
+    }
+
+    /// Whether a success has no body.
+    pub fn is_empty(&self) -> bool {
+        matches!(self.success, 202 | 204)
     }
 
     /// Succeeds so often, and changes so little, that it only says so in the log when asked for details.

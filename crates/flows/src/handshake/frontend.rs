@@ -19,7 +19,7 @@ use latchkey_kernel::keyring::Category;
 use latchkey_kernel::limits::HANDSHAKE_MS;
 use latchkey_kernel::{AppState, origins};
 use latchkey_presence::handshakes::{self, StoredHandshake};
-use latchkey_presence::sessions::working::{self, OrganizationChoice};
+use latchkey_presence::sessions::working::{self, ChosenBy, OrganizationChoice};
 use latchkey_presence::sessions::{renewals, store as sessions};
 use latchkey_web::api::{Api, Operation};
 use latchkey_web::query::Query;
@@ -155,7 +155,7 @@ async fn work_for_in(
     let active = client.last_active_session.as_ref();
     let named = live.iter().find(|present| Some(&present.session.id) == active).or(live.first());
     let Some(present) = named else { return Ok(()) };
-    let choice = working::choose(tx, act, &present.session, asked).await?;
+    let choice = working::choose(tx, act, &present.session, (asked, ChosenBy::Link)).await?;
     let locked = sessions::lock(tx, &act.instance, &present.session.id, &act.settings).await?;
     match locked.filter(|session| session.is_live(act.now)) {
         Some(session) => working::save_chosen(tx, act, session, choice).await.map(|_| ()),

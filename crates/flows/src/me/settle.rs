@@ -1,7 +1,7 @@
 //! What changes of an account mean for its sessions.
 
-use latchkey_base::Result;
 use latchkey_base::kinds::SessionId;
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_people::notices;
@@ -46,13 +46,11 @@ where
     Ok((user, codes))
 }
 
-/// Notes that a second factor was proven in a session. The user must be locked.
+/// Notes that a second factor was proven in a session, unless that has ended meanwhile. The user must be locked.
 pub async fn second_factor_proven(tx: &mut Tx, act: &Act, id: &SessionId) -> Result<()> {
-    match store::lock(tx, &act.instance, id, &act.settings).await? {
-        Some(mut session) => {
-            session.second_factor_at = Some(act.now);
-            store::save(tx, &session).await
-        }
-        None => Ok(()),
-    }
+    let session = store::lock(tx, &act.instance, id, &act.settings).await?;
+    let mut session =
+        session.filter(|session| session.is_live(act.now)).ok_or_else(|| Error::new(Code::SignedOut))?;
+    session.second_factor_at = Some(act.now);
+    store::save(tx, &session).await
 }

@@ -99,7 +99,8 @@ async fn list(
         let member = Member::find(&cx, &person, &id).await?;
         member.check(MANAGE_MEMBERSHIPS)?;
         let statuses = query.statuses(SuggestionStatus::of_request)?;
-        let mut tx = person.reads(&cx).page(query.paging).await?;
+        // Several statuses are sorted, and all are counted.
+        let mut tx = person.reads(&cx).long().await?;
         let instance = &person.visitor.site.instance;
         store::list(&mut tx, instance, Whose::Organization(&id), &statuses, query.paging).await
     };

@@ -21,7 +21,7 @@ use latchkey_presence::sessions::model::{Session, SessionStatus};
 use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::templated::{self, TokenRequest};
 use latchkey_presence::sessions::view::{self, FrontendSessionView, TokenView};
-use latchkey_presence::sessions::working::{self, OrganizationChoice};
+use latchkey_presence::sessions::working::{self, ChosenBy, OrganizationChoice};
 use latchkey_presence::sessions::{ending, rules, store};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -109,7 +109,7 @@ async fn touch_in(
 ) -> Result<(Client, SessionId)> {
     let mut client = handle.lock(tx).await?;
     let session = find_live(tx, act, &client, id).await?;
-    let choice = working::choose(tx, act, &session, asked).await?;
+    let choice = working::choose(tx, act, &session, (asked, ChosenBy::Themselves)).await?;
     let session = lock_live(tx, act, &client, id).await?;
     let session = rules::used(session, &act.settings, act.now);
     let session = working::save_chosen(tx, act, session, choice).await?;

@@ -95,6 +95,18 @@ pub async fn save(tx: &mut Tx, membership: &Membership) -> Result<()> {
     ORGANIZATION_MEMBERSHIPS.save(tx, &row(membership)?).await
 }
 
+/// Whether others added a user to an organization that they never chose.
+pub async fn is_unchosen(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    organization: &OrganizationId,
+    user: &UserId,
+) -> Result<bool> {
+    let sql = "SELECT 1 FROM organization_memberships \
+               WHERE instance_id = $1 AND organization_id = $2 AND user_id = $3 AND is_unchosen";
+    Ok(tx.maybe(&[sql], &[instance.into(), organization.into(), user.into()], |_| Ok(())).await?.is_some())
+}
+
 /// Notes that a user has chosen an organization.
 pub async fn mark_chosen(
     tx: &mut Tx,

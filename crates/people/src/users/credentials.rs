@@ -51,7 +51,7 @@ pub struct PendingTotp {
 impl PendingTotp {
     /// Whether it can be proven in a session. When the clock was set back it may have been shown later than now.
     pub fn is_open(&self, session: &SessionId, now: Time) -> bool {
-        self.session == *session && (0..TOTP_SETUP_MS).contains(&now.ms_since(self.shown_at))
+        self.session == *session && (0..TOTP_SETUP_MS).contains(&(now.ms() - self.shown_at.ms()))
     }
 }
 

@@ -38,6 +38,14 @@ impl OrganizationChoice {
     }
 }
 
+/// How somebody came to an organization.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChosenBy {
+    Themselves,
+    /// A link they followed, which anybody may have given them.
+    Link,
+}
+
 /// The organization of a user that was asked for; one they are not a member of is refused as if it was not there.
 async fn found(tx: &mut Tx, act: &Act, user: &UserId, asked: &str) -> Result<ChosenOrganization> {
     let found = match act.settings.organizations.enabled {
@@ -74,12 +82,13 @@ pub async fn required_choice(
 }
 
 /// What a user works for from now on: `None` if it stays as it is. The choice is noted for their next session, before
-/// the session is locked; what somebody chooses who acts as the user is not.
+/// the session is locked; what somebody chooses who acts as the user is not, nor an organization that others added them to
+/// while they only followed a link.
 pub async fn choose(
     tx: &mut Tx,
     act: &Act,
     session: &Session,
-    asked: &OrganizationChoice,
+    (asked, by): (&OrganizationChoice, ChosenBy),
 ) -> Result<Option<Option<ChosenOrganization>>> {
     let chosen = match asked {
         OrganizationChoice::Same => return Ok(None),
@@ -88,7 +97,15 @@ pub async fn choose(
     };
     if chosen != session.active_organization && session.actor.is_none() {
         let id = chosen.as_ref().map(|chosen| &chosen.id);
-        choices::note(tx, &act.instance, &session.user, id).await?;
+        let is_others_choice = match (by, id) {
+            (ChosenBy::Link, Some(id)) => {
+                memberships::is_unchosen(tx, &act.instance, id, &session.user).await?
+            }
+            _ => false,
+        };
+        if !is_others_choice {
+            choices::note(tx, &act.instance, &session.user, id).await?;
+        }
     }
     Ok(Some(chosen))
 }

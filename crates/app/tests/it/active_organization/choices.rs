@@ -140,18 +140,23 @@ async fn whom_a_member_adds_begins_with_the_organization_of_their_own_choice() {
         let (first, second) = (of_eve(&t, &eve).await, of_eve(&t, &eve).await);
         by_eve.touch(&first).await.ok();
         add_unasked(&mut by_eve, &first, &ann).await.ok();
-        // Where one must be chosen the only one is, whoever added them.
-        assert_eq!(next(&t).await, if is_forced { json!(first) } else { Value::Null });
+        assert_eq!(next(&t).await, Value::Null, "forced: {is_forced}");
         let engines = organization(&t, "engines").await;
         join(&t, &engines, &ann, "org:member").await;
         t.run_sql("DELETE FROM organization_choices", vec![]).await;
         add_unasked(&mut by_eve, &second, &ann).await.ok();
         assert_eq!(next(&t).await, if is_forced { json!(engines) } else { Value::Null });
+        let mut at = At::new(&t, "ann@example.com").await;
+        let back = escape("http://localhost:3000/page");
+        let link = format!("/v1/client/handshake?redirect_url={back}&organization_id={second}");
+        assert_eq!(at.browser.open(&link).await.status, 307);
+        assert_eq!(at.shown().await["last_active_organization_id"], json!(second));
+        let expected = if is_forced { json!(engines) } else { Value::Null };
+        assert_eq!(next(&t).await, expected, "a link that anybody may have sent them is no choice");
         At::new(&t, "ann@example.com").await.touch(&second).await.ok();
         assert_eq!(next(&t).await, json!(second), "what they choose themselves counts");
         remove(&t, &second, &ann).await;
         add_unasked(&mut by_eve, &second, &ann).await.ok();
-        let expected = if is_forced { json!(engines) } else { Value::Null };
         assert_eq!(next(&t).await, expected, "as long as they are a member");
     }
 }
