@@ -3,24 +3,18 @@
 
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Uri};
 use latchkey_base::Result;
 use latchkey_base::kinds::{ClientId, SessionId, UserId};
-use latchkey_jose::digest::sha256;
 use latchkey_kernel::App;
 use latchkey_kernel::limits::{RateLimits, weight};
-use latchkey_presence::clients::store;
 use latchkey_presence::sessions::store as sessions;
 use latchkey_web::api::Operation;
 use latchkey_web::edge::OperationIndex;
 use latchkey_web::network::Network;
-use latchkey_web::query::pairs;
 
-use super::cookies;
 use super::site::Site;
-use super::visitor::{PROOFS_AT_MOST, Visitor, proven_client};
+use super::visitor::Visitor;
 
 /// Who sent a request.
 enum Writer {
@@ -33,18 +27,26 @@ enum Writer {
     Stranger,
 }
 
-/// Counts a request that may write for anybody, by its weight; an error when it is too much.
+impl Writer {
+    fn of(visitor: &Visitor) -> Writer {
+        match (visitor.client_id(), visitor.dev_browser) {
+            (Some(client), _) => Writer::Client(client),
+            (None, Some(digest)) => Writer::DevBrowser(digest),
+            (None, None) => Writer::Stranger,
+        }
+    }
+}
+
+/// Counts a request that may write for anybody, by its weight; an error when it is too much. Who cannot be known by what the
+/// request shows is a stranger.
 pub async fn count_writer(
     app: &App,
     site: &Site,
-    head: (&HeaderMap, &Uri),
+    visitor: Option<&Visitor>,
     weight: u32,
     network: Network,
 ) -> Result<()> {
-    if app.rate_limits == RateLimits::Off {
-        return Ok(());
-    }
-    let writer = writer(app, site, head).await?;
+    let writer = visitor.map_or(Writer::Stranger, Writer::of);
     count_write(app, site, &writer, weight, network).await
 }
 
@@ -59,12 +61,7 @@ pub fn weight_of(request: &Request) -> u32 {
 
 /// Counts what a visitor writes by asking for a page, which is no operation; an error when it is one too many.
 pub async fn count_page(app: &App, visitor: &Visitor, network: Network) -> Result<()> {
-    let writer = match (visitor.client_id(), visitor.dev_browser) {
-        (Some(client), _) => Writer::Client(client),
-        (None, Some(digest)) => Writer::DevBrowser(digest),
-        (None, None) => Writer::Stranger,
-    };
-    count_write(app, &visitor.site, &writer, weight(Some(0)), network).await
+    count_writer(app, &visitor.site, Some(visitor), weight(Some(0)), network).await
 }
 
 /// Counts what a developer's browser writes that has no client yet.
@@ -116,32 +113,6 @@ async fn is_signed_in(app: &App, site: &Site, client: &ClientId) -> Result<bool>
     let mut tx = app.db.read().await?;
     let signed_in = sessions::user_on_client(&mut tx, &site.instance, client, None, app.clock.now()).await?;
     Ok(signed_in.is_some())
-}
-
-async fn writer(app: &App, site: &Site, (headers, uri): (&HeaderMap, &Uri)) -> Result<Writer> {
-    let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let bearer = bearer.map(|value| value.strip_prefix("Bearer ").unwrap_or(value));
-    let shown = cookies::read_all(headers, cookies::CLIENT).take(PROOFS_AT_MOST).chain(bearer);
-    let mut tx = app.db.read().await?;
-    for token in shown {
-        if let Some((client, _)) = proven_client(app, &mut tx, site, token).await? {
-            return Ok(Writer::Client(client.id));
-        }
-    }
-    if !site.is_development() {
-        return Ok(Writer::Stranger);
-    }
-    let query = pairs(uri.query().unwrap_or_default()).unwrap_or_default();
-    let named = query.into_iter().find(|(key, _)| key == cookies::DEV_BROWSER).map(|(_, token)| token);
-    let token = named.or_else(|| cookies::read(headers, cookies::DEV_BROWSER).map(str::to_owned));
-    let Some(token) = token else { return Ok(Writer::Stranger) };
-    let digest = sha256(token.as_bytes());
-    let found = store::find_dev_browser(&mut tx, &site.instance, &digest).await?;
-    Ok(match found {
-        Some(store::DevBrowser { client: Some(client) }) => Writer::Client(client),
-        Some(store::DevBrowser { client: None }) => Writer::DevBrowser(digest),
-        None => Writer::Stranger,
-    })
 }
 
 /// Counts a request of somebody who is signed in, by the limits its operation has for people; an error when it is one too

@@ -20,8 +20,8 @@ use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::callers::PROXY_KEY;
 use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
 use latchkey_kernel::domains::rules as domains;
+use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::{App, AppState, origins};
-use latchkey_presence::clients::token;
 use latchkey_web::api::{Entrance, Operation};
 use latchkey_web::bodies::BodyShare;
 use latchkey_web::edge::{Caused, OperationIndex, WriteLimit};
@@ -32,9 +32,10 @@ use latchkey_web::throttle::{Per, Rate};
 use latchkey_web::unread::arrived;
 use tokio::time::{Instant, sleep_until};
 
+use super::counting;
 use super::refusals::RequestHead;
 use super::site::{self, Site};
-use super::{cookies, counting};
+use super::visitor::{self, Visitor};
 
 /// What pages of other origins may read of an answer.
 const EXPOSED: &str =
@@ -54,7 +55,7 @@ pub async fn pass(State(state): State<AppState>, mut request: Request, next: Nex
     if operation(app, &request).is_some_and(|operation| operation.read_ahead && operation.body.is_some()) {
         request = arrived(request).await;
     }
-    let mut response = match admit(app, &mut request).await {
+    let mut response = match admit(&state, &mut request).await {
         Ok(()) if is_preflight => StatusCode::NO_CONTENT.into_response(),
         Ok(()) => answered(&state, request, next).await,
         // The page must be able to read why; the refusal itself tells nothing.
@@ -118,22 +119,21 @@ fn operation<'a>(app: &'a App, request: &Request) -> Option<&'a Operation> {
     app.product.frontend_operations.get(*index)
 }
 
-async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
+async fn admit(state: &AppState, request: &mut Request) -> Result<()> {
+    let AppState(app) = state;
     let operation = operation(app, request);
-    let shown = match operation.is_some_and(|operation| operation.read_ahead) {
-        true => cookies::read(request.headers(), cookies::CLIENT).and_then(token::read),
+    let client = match operation.is_some_and(|operation| operation.read_ahead) {
+        true => visitor::named_client(request.headers()),
         false => None,
     };
-    let client = shown.as_ref().map(|(id, _)| id);
     let is_encrypted = request.extensions().get::<Encrypted>().is_some();
     let mut tx = app.db.read().await?;
-    let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client).await?;
+    let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client.as_ref()).await?;
     drop(tx);
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;
     }
-    let trust = Trust::of(app, site.proxied());
-    let network = client_network(request.headers(), request.extensions(), trust);
+    let network = client_network(request.headers(), request.extensions(), Trust::of(app, site.proxied()));
     if let Some(limit) = request.extensions().get::<WriteLimit>() {
         limit.check(network)?;
     }
@@ -141,30 +141,42 @@ async fn admit(app: &Arc<App>, request: &mut Request) -> Result<()> {
         share.set_network(network);
         share.set_tenant(site.instance.as_str());
     }
+    request.extensions_mut().insert(network);
+    if let Some(instance) = site.proxied() {
+        request.extensions_mut().insert(Proxied(instance.clone()));
+    }
+    let site = Arc::new(site);
+    request.extensions_mut().insert(site.clone());
     if let Some(operation) = operation {
         check_domain(&site, operation, request.uri().query().unwrap_or_default())?;
         let who = (site.instance.as_str(), network);
         let what = (operation, request.uri().path());
         app.rate_limits.check_visitor(&app.throttle, who, what, app.clock.now()).await?;
         if operation.writes_for_anybody() && request.method() != Method::OPTIONS {
-            if request.body().size_hint().exact().is_none() {
-                // How long it is, is known when it is there: proxies pass bodies on without their length.
-                *request = arrived(take(request)).await;
-            }
-            let weight = counting::weight_of(request);
-            let head = (request.headers(), request.uri());
-            counting::count_writer(app, &site, head, weight, network).await?;
+            count_writer(state, &site, request, network).await?;
         }
     }
-    request.extensions_mut().insert(network);
-    if let Some(instance) = site.proxied() {
-        request.extensions_mut().insert(Proxied(instance.clone()));
-    }
-    request.extensions_mut().insert(Arc::new(site));
     if let Some(present) = present {
         request.extensions_mut().insert(present);
     }
     Ok(())
+}
+
+/// Counts a request that may write for anybody.
+async fn count_writer(state: &AppState, site: &Site, request: &mut Request, network: Network) -> Result<()> {
+    let AppState(app) = state;
+    if app.rate_limits == RateLimits::Off {
+        return Ok(());
+    }
+    if request.body().size_hint().exact().is_none() {
+        // How long it is, is known when it is there: proxies pass bodies on without their length.
+        *request = arrived(take(request)).await;
+    }
+    let weight = counting::weight_of(request);
+    let (mut parts, body) = take(request).into_parts();
+    let visitor = Visitor::read(&mut parts, state).await.ok();
+    *request = Request::from_parts(parts, body);
+    counting::count_writer(app, site, visitor.as_ref(), weight, network).await
 }
 
 /// Counts a request for what an instance shows everybody by the network it comes from, which it returns; an error when it

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use axum::extract::FromRequestParts;
+use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, ORIGIN};
 use axum::http::request::Parts;
 use latchkey_base::kinds::{ClientId, DevBrowserId, InstanceId, SessionId};
@@ -30,7 +31,7 @@ use super::{cookies, counting};
 const FETCH_SITE: &str = "sec-fetch-site";
 /// How many cookies of one name are tried. A browser shows two when the domain of the cookie has changed between
 /// two sign-ins; other hosts of the domain can plant more.
-pub(super) const PROOFS_AT_MOST: usize = 4;
+const PROOFS_AT_MOST: usize = 4;
 
 /// The browser or device that sent a request, and the instance the request is for.
 ///
@@ -425,7 +426,7 @@ impl Visitor {
 }
 
 /// The client a token proves: it was signed here, and its secret is the one the client has now.
-pub(super) async fn proven_client(
+async fn proven_client(
     app: &App,
     tx: &mut Tx,
     site: &Site,
@@ -438,6 +439,11 @@ pub(super) async fn proven_client(
         true => Ok(proven),
         false => Ok(None),
     }
+}
+
+/// The id of the client whose cookie comes first, before anything is known about it.
+pub(super) fn named_client(headers: &HeaderMap) -> Option<ClientId> {
+    cookies::read(headers, cookies::CLIENT).and_then(token::read).map(|(id, _)| id)
 }
 
 /// What the query string says about the browser.

@@ -80,7 +80,9 @@ pub async fn step<B: Background>(parts: &JobParts) -> Result<bool> {
     let latest = now.plus_ms(2 * RETRY_MS);
     let next = B::WORK.0.next_due(&mut parts.db.read().await?, (now, latest), read).await?;
     let Some((instance, subject)) = next else { return Ok(false) };
-    match B::step(parts, &instance, &subject).await {
+    // Each instance has turns of its own at the database.
+    let caller = format!("server {instance}").into();
+    match latchkey_db::for_caller(caller, B::step(parts, &instance, &subject)).await {
         Ok(()) => parts.bell.ring(&instance),
         Err(error) => {
             tracing::error!(?error, subject, "{}; it is tried again in {} s", B::FAILURE, RETRY_MS / 1000);
