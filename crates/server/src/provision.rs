@@ -67,7 +67,8 @@ impl Storage {
         match &config.database {
             Location::Sqlite(path) if !path.exists() => Err(Failure::new(
                 format!("There is no database at {}.", path.display()),
-                "Say where it is with --data-dir or --database, or start the server once: `latchkey serve`.",
+                "If a server runs from another folder, say where its data is: `--data-dir FOLDER/data`, or `--database`. \
+                 If none has run yet, start it: `latchkey serve`.",
             )),
             _ => Storage::open(config).await,
         }
