@@ -30,9 +30,10 @@ const FOLDING: Duration = Duration::from_secs(2);
 const KEPT_READERS: usize = 8;
 /// Long reads at the same time, so that a flood of searches leaves threads and memory to the others.
 pub(crate) const LONG_READS: usize = 4;
-/// How long transactions are added to a commit, so that the first of them does not wait for ever; longer where the commit
-/// itself takes longer.
+/// How long transactions are added to a commit, so that the first of them does not wait for ever.
 const BATCH: Duration = Duration::from_millis(20);
+/// The same where the disk is slow: as long as the last commit took, but no longer than this.
+const LONGEST_BATCH: Duration = Duration::from_millis(200);
 /// Page cache of the writer, which walks many indexes for each new row.
 const WRITER_CACHE_KIB: i64 = -32_000;
 /// Pages in the log before they are copied to the file. Hot pages are then copied once for many changes;
@@ -176,14 +177,14 @@ fn prepare(connection: &Connection) -> Result<()> {
 fn write_loop(connection: Connection, jobs: &WriterQueue<WriterJob>, before_commit: &[&str]) {
     let _abandoning = Abandoning(jobs);
     let mut tx = Tx::sqlite_writer(connection);
-    let mut longest = BATCH;
+    let mut batch = BATCH;
     while let Some(first) = jobs.wait() {
         let begun = execute(tx.writer(), "BEGIN IMMEDIATE");
         let begun_at = Instant::now();
         let mut verdicts = vec![run(&mut tx, first, &begun)];
         // Some failures, such as a full disk, make SQLite undo the whole transaction. Whoever comes
         // next needs a new one, and those before are told that nothing was committed.
-        while begun_at.elapsed() < longest
+        while begun_at.elapsed() < batch
             && !tx.writer().is_autocommit()
             && let Some(job) = jobs.take()
         {
@@ -194,7 +195,7 @@ fn write_loop(connection: Connection, jobs: &WriterQueue<WriterJob>, before_comm
             // A failed commit (a full disk, say) leaves the transaction open; nothing of it may stay.
             let _ = execute(tx.writer(), "ROLLBACK");
         });
-        longest = done_at.elapsed().max(BATCH);
+        batch = done_at.elapsed().clamp(BATCH, LONGEST_BATCH);
         for verdict in verdicts {
             (verdict.acknowledge)(committed.clone());
         }
