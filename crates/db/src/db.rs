@@ -17,7 +17,7 @@ use crate::health::WriteHealth;
 use crate::migrate::{self, Migration};
 use crate::postgres::Postgres;
 use crate::sqlite::{self, Sqlite, WriteDecision, WriterJob};
-use crate::tx::{LongPlace, Numbered, Statement, TransactionBody, Tx};
+use crate::tx::{Held, LongPlace, Longer, Numbered, ReadTurn, Statement, TransactionBody, Tx};
 use crate::{batch, number};
 
 /// Where the data lies.
@@ -111,6 +111,19 @@ impl Db {
         self.reader(None).await.inspect_err(|error| self.health.note_failure(error))
     }
 
+    /// A connection for reads that should be short. On SQLite, a statement that takes too many steps or finds too much is
+    /// given up, and done again when it is the caller's turn. PostgreSQL works on others meanwhile.
+    pub async fn read_short(&self, turn: ReadTurn) -> Result<Tx, DbError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => {
+                let longer = Longer { turn, places: self.long.clone() };
+                Tx::sqlite_short_reader(sqlite.clone(), longer)
+                    .inspect_err(|error| self.health.note_failure(error))
+            }
+            Engine::Postgres(_) => self.read().await,
+        }
+    }
+
     /// A connection for reads that may take long: searches, large lists. They never hold up others.
     pub async fn read_long(&self) -> Result<Tx, DbError> {
         self.read_long_holding(()).await
@@ -126,7 +139,7 @@ impl Db {
         self.long_reads
     }
 
-    async fn reader(&self, held: Option<Box<dyn Send + Sync>>) -> Result<Tx, DbError> {
+    async fn reader(&self, held: Option<Held>) -> Result<Tx, DbError> {
         let place = match held {
             Some(held) => {
                 let place = self.long.clone().acquire_owned().await.map_err(DbError::unavailable)?;

@@ -18,6 +18,9 @@ pub enum DbError {
     /// The statement took more steps than it was given.
     #[error("the statement took too many steps")]
     GaveUp,
+    /// The caller may not read for so long now.
+    #[error("the read is too long for now")]
+    Refused(#[source] Error),
     /// Anything else, which is a mistake of ours or damage on disk.
     #[error("the database call failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
@@ -55,6 +58,7 @@ impl From<DbError> for Error {
             DbError::Unavailable(_) => {
                 Error::internal(error).recoded(Code::ServiceUnavailable).retry_after(1)
             }
+            DbError::Refused(error) => error,
             DbError::Unique(_) | DbError::GaveUp | DbError::Failed(_) => Error::internal(error),
         }
     }

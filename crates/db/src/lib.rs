@@ -9,6 +9,7 @@
 #![warn(missing_docs)]
 
 mod batch;
+mod copied;
 mod db;
 mod error;
 mod health;
@@ -26,6 +27,7 @@ mod tx;
 mod value;
 mod writer_queue;
 
+pub use copied::CopiedRow;
 pub use db::{Db, Location, Options};
 pub use error::{DbError, Result, unique_violation};
 pub use list::{List, SearchIndex};
@@ -34,5 +36,5 @@ pub use private::keep_private;
 pub use row::{Read, Row};
 pub use table::Table;
 pub use turns::for_caller;
-pub use tx::{Numbered, Statement, TransactionBody, Tx};
+pub use tx::{Held, Numbered, ReadTurn, Statement, TransactionBody, Tx};
 pub use value::Value;

@@ -3,6 +3,7 @@
 use latchkey_base::id::Kind;
 use latchkey_base::{Id, Time};
 
+use crate::copied::CopiedColumns;
 use crate::error::{DbError, Result};
 
 /// One row of a result, of either engine.
@@ -13,6 +14,9 @@ pub enum Row<'a> {
     /// From PostgreSQL.
     #[doc(hidden)]
     Postgres(&'a tokio_postgres::Row),
+    /// Copied out of a result of SQLite.
+    #[doc(hidden)]
+    Copied(&'a CopiedColumns),
 }
 
 /// Makes a value of a row.
@@ -24,6 +28,7 @@ impl Row<'_> {
         match self {
             Row::Sqlite(row) => row.get_ref(index)?.as_str_or_null().map_err(DbError::failed),
             Row::Postgres(row) => Ok(row.try_get(index)?),
+            Row::Copied(columns) => columns.maybe_str(index),
         }
     }
 
@@ -61,6 +66,7 @@ impl Row<'_> {
         match self {
             Row::Sqlite(row) => Ok(row.get(index)?),
             Row::Postgres(row) => Ok(row.try_get(index)?),
+            Row::Copied(columns) => columns.maybe_int(index),
         }
     }
 
@@ -84,6 +90,7 @@ impl Row<'_> {
         match self {
             Row::Sqlite(row) => Ok(row.get(index)?),
             Row::Postgres(row) => Ok(row.try_get(index)?),
+            Row::Copied(columns) => Ok(columns.maybe_int(index)?.ok_or_else(|| null(index))? != 0),
         }
     }
 
@@ -92,6 +99,7 @@ impl Row<'_> {
         match self {
             Row::Sqlite(row) => Ok(row.get(index)?),
             Row::Postgres(row) => Ok(row.try_get(index)?),
+            Row::Copied(columns) => columns.maybe_bytes(index),
         }
     }
 

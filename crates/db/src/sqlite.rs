@@ -11,6 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
+use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 
 use crate::error::{DbError, Result};
@@ -43,6 +44,11 @@ const CHECKPOINT_PAGES: i64 = 10_000;
 const MAPPED_BYTES: i64 = 1 << 30;
 /// Steps between two looks at whether a statement has taken too many.
 const PACE: i32 = 1000;
+/// Steps that a short read may take, some milliseconds: a page of a hundred rows takes a few thousand, and the last of those
+/// that may be skipped ten times as many.
+const SHORT_STEPS: i64 = 100_000;
+/// Bytes that it may find: a hundred users with a few kilobytes each. They are decoded and written on the same thread.
+const SHORT_BYTES: usize = 512 * 1024;
 /// Prepared statements kept for each connection.
 const STATEMENTS: usize = 256;
 
@@ -246,14 +252,51 @@ pub(crate) fn query<T>(
     params: &[Value],
     read: Read<T>,
 ) -> Result<Vec<T>> {
+    query_up_to(connection, (sql, params), read, usize::MAX)
+}
+
+/// The same, which gives up after `SHORT_STEPS` and `SHORT_BYTES`.
+pub(crate) fn query_short<T>(
+    connection: &mut Connection,
+    sql: &str,
+    params: &[Value],
+    read: Read<T>,
+) -> Result<Vec<T>> {
+    limit_steps(connection, Some(SHORT_STEPS))?;
+    let found = query_up_to(connection, (sql, params), read, SHORT_BYTES);
+    limit_steps(connection, None)?;
+    found
+}
+
+/// All rows of a query, or none if they have more bytes than this together.
+fn query_up_to<T>(
+    connection: &Connection,
+    (sql, params): (&str, &[Value]),
+    read: Read<T>,
+    most: usize,
+) -> Result<Vec<T>> {
     let mut statement = connection.prepare_cached(sql)?;
     bind(&mut statement, params)?;
     let mut rows = statement.raw_query();
-    let mut found = Vec::new();
+    let (mut found, mut left) = (Vec::new(), most);
     while let Some(row) = rows.next()? {
+        if most < usize::MAX {
+            left = left.checked_sub(size(row)?).ok_or(DbError::GaveUp)?;
+        }
         found.push(read(&Row::Sqlite(row))?);
     }
     Ok(found)
+}
+
+/// The bytes of a row.
+fn size(row: &rusqlite::Row<'_>) -> Result<usize> {
+    let bytes = |index| {
+        Ok(match row.get_ref(index)? {
+            ValueRef::Text(bytes) | ValueRef::Blob(bytes) => bytes.len(),
+            _ => size_of::<i64>(),
+        })
+    };
+    (0..row.as_ref().column_count()).map(bytes).sum()
 }
 
 /// Makes statements give up after so many steps of SQLite's machine, or lets them run again.
@@ -312,5 +355,20 @@ mod tests {
         }
         limit_steps(&mut connection, None).unwrap();
         assert_eq!(count(&connection, 50_000).unwrap(), [50_000]);
+    }
+
+    #[test]
+    fn a_short_read_gives_up_on_many_steps_and_on_many_bytes() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let sql = "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ?1) \
+                   SELECT hex(zeroblob(?2)) FROM n";
+        let mut read = |rows: i64, bytes: i64| {
+            let found = query_short(&mut connection, sql, &[rows.into(), bytes.into()], |row| row.text(0));
+            found.map(|rows| rows.len())
+        };
+        assert_eq!(read(100, 1000).unwrap(), 100);
+        assert!(matches!(read(50_000, 1), Err(DbError::GaveUp)), "steps");
+        assert!(matches!(read(100, 5000), Err(DbError::GaveUp)), "bytes");
+        assert_eq!(read(1, 200_000).unwrap(), 1, "the next one begins anew");
     }
 }

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use futures_util::future::{BoxFuture, join};
 use rusqlite::Connection;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
 use crate::batch::{MergedStatement, merged};
+use crate::copied::CopiedRow;
 use crate::error::{DbError, Result};
 use crate::list::SearchIndex;
 use crate::number::NumberingStatement;
@@ -50,8 +51,13 @@ enum Inner {
     /// The writer thread's connection.
     Writer(Connection),
     /// A read connection, given back when dropped. With a place among the long reads, statements run
-    /// off the calling thread.
-    Reader { connection: Option<Connection>, home: Arc<Sqlite>, long: Option<LongPlace> },
+    /// off the calling thread; with a way to one, they do so from the first on that takes too long.
+    Reader {
+        connection: Option<Connection>,
+        home: Arc<Sqlite>,
+        long: Option<LongPlace>,
+        longer: Option<Longer>,
+    },
     /// A pooled PostgreSQL connection, inside a transaction or not; with its place among the long reads.
     Postgres { client: Option<PooledClient>, state: State, _long: Option<LongPlace> },
 }
@@ -86,7 +92,13 @@ impl Tx {
 
     pub(crate) fn sqlite_reader(home: Arc<Sqlite>, long: Option<LongPlace>) -> Result<Tx> {
         let (connection, samples) = (Some(home.reader()?), Some(home.samples.clone()));
-        Ok(Tx::new(Inner::Reader { connection, home, long }, samples))
+        Ok(Tx::new(Inner::Reader { connection, home, long, longer: None }, samples))
+    }
+
+    /// One whose statements should be short.
+    pub(crate) fn sqlite_short_reader(home: Arc<Sqlite>, longer: Longer) -> Result<Tx> {
+        let (connection, samples) = (Some(home.reader()?), Some(home.samples.clone()));
+        Ok(Tx::new(Inner::Reader { connection, home, long: None, longer: Some(longer) }, samples))
     }
 
     pub(crate) fn postgres_reader(
@@ -129,6 +141,11 @@ impl Tx {
         read: Read<T>,
     ) -> Result<Vec<T>> {
         self.query(parts.concat(), params, read).await
+    }
+
+    /// All rows as copies, to be compared and read later.
+    pub async fn all_copied(&mut self, parts: &[&str], params: &[Value]) -> Result<Vec<CopiedRow>> {
+        self.query(parts.concat(), params, CopiedRow::of).await
     }
 
     /// The first row, if there is one.
@@ -374,6 +391,18 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Vec<T>> {
+        if let Inner::Reader { connection: Some(connection), long, longer, .. } = &mut self.inner
+            && longer.is_some()
+        {
+            match sqlite::query_short(connection, &sqlite::placeholders(&sql), params, read) {
+                Err(DbError::GaveUp) => {
+                    if let Some(longer) = longer.take() {
+                        *long = Some(longer.place().await?);
+                    }
+                }
+                outcome => return outcome,
+            }
+        }
         match &mut self.inner {
             Inner::Postgres { client, state, .. } => {
                 let client = client.as_ref().ok_or_else(gone)?;
@@ -480,7 +509,27 @@ type Work = Box<dyn FnOnce(&Connection) + Send>;
 /// A place among the long reads, and what the caller holds for as long.
 pub(crate) struct LongPlace {
     pub(crate) _place: OwnedSemaphorePermit,
-    pub(crate) _held: Box<dyn Send + Sync>,
+    pub(crate) _held: Held,
+}
+
+/// What a caller holds until the last statement of a long read has ended.
+pub type Held = Box<dyn Send + Sync>;
+
+/// Waits for the turn of a caller among those whose reads take long; made when it is needed.
+pub type ReadTurn = Box<dyn FnOnce() -> BoxFuture<'static, latchkey_base::Result<Held>> + Send + Sync>;
+
+/// The way to a place among the long reads.
+pub(crate) struct Longer {
+    pub(crate) turn: ReadTurn,
+    pub(crate) places: Arc<Semaphore>,
+}
+
+impl Longer {
+    async fn place(self) -> Result<LongPlace> {
+        let held = (self.turn)().await.map_err(DbError::Refused)?;
+        let place = self.places.acquire_owned().await.map_err(DbError::unavailable)?;
+        Ok(LongPlace { _place: place, _held: held })
+    }
 }
 
 fn off_thread(

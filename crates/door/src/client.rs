@@ -9,6 +9,8 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::keyring::Signer;
 use latchkey_kernel::limits::{CROWDED_CLIENT_WAIT, MEMBERSHIPS_SHOWN};
+use latchkey_kernel::recent_answers::GoodUntil;
+use latchkey_kernel::recent_tokens::FRESH_MS;
 use latchkey_kernel::slow::{LanePlace, WorkOwner};
 use latchkey_organizations::memberships::store as memberships_store;
 use latchkey_people::users::view::ViewContext;
@@ -63,6 +65,9 @@ pub struct ShownClient {
     memberships: OwnMemberships,
     sign_in: Option<Box<RawValue>>,
     sign_up: Option<Box<RawValue>>,
+    /// Until when it may be shown again: its tokens are handed out for that long. Of one for which more was read than the rows
+    /// that the gate has read, none is known.
+    pub good_until: Option<GoodUntil>,
     /// Its place, if many people are signed in on it, or people in many organizations.
     _place: Option<LanePlace>,
 }
@@ -82,7 +87,8 @@ pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
     let live =
         session_store::live_of_client(&mut tx, instance, &client.id, &visitor.site.settings, cx.now).await?;
     drop(tx);
-    Ok(Some(shown_client(cx, visitor, client, live).await?))
+    let shown_client = shown_client(cx, visitor, client, live).await?;
+    Ok(Some(ShownClient { good_until: None, ..shown_client }))
 }
 
 /// The same for a visitor whose client nobody has changed since the request came.
@@ -91,7 +97,13 @@ pub async fn load_unchanged(cx: &Cx, visitor: &mut Visitor) -> Result<Option<Sho
         return load(cx, visitor).await;
     };
     live.retain(|present| present.session.is_live(cx.now));
-    Ok(Some(shown_client(cx, visitor, client, live).await?))
+    let settings = &visitor.site.settings;
+    let has_attempt = client.sign_in.is_some() || client.sign_up.is_some();
+    let is_alone =
+        !has_attempt && !settings.organizations.enabled && settings.session.token_claims.is_empty();
+    let shown_client = shown_client(cx, visitor, client, live).await?;
+    let good_until = shown_client.good_until.filter(|_| is_alone);
+    Ok(Some(ShownClient { good_until, ..shown_client }))
 }
 
 async fn shown_client(
@@ -120,16 +132,18 @@ async fn shown_client(
         true => None,
         false => Some(site.signer(&cx.app, cx.now).await?),
     };
-    let mut sessions = Vec::with_capacity(live.len());
+    let (mut sessions, mut oldest) = (Vec::with_capacity(live.len()), cx.now);
     if let Some(signer) = signer {
         for present in live {
             let minting = minting(cx, visitor, &present, Some(&memberships)).await?;
             let changed_at = client.updated_at;
-            let token = tokens::mint_or_reuse(&present.session, changed_at, &minting, &signer, &cx.app)?;
-            sessions.push((present, token));
+            let minted = tokens::mint_or_reuse(&present.session, changed_at, &minting, &signer, &cx.app)?;
+            oldest = oldest.min(minted.signed_at);
+            sessions.push((present, minted.token));
         }
     }
-    Ok(ShownClient { client, sessions, memberships, sign_in, sign_up, _place: place })
+    let good_until = Some(GoodUntil(oldest.plus_ms(FRESH_MS)));
+    Ok(ShownClient { client, sessions, memberships, sign_in, sign_up, good_until, _place: place })
 }
 
 /// Of clients with much to show, the memberships of only a few are in memory at a time, until the answers are written.

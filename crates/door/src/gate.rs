@@ -5,7 +5,7 @@ use std::mem::take;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::body::HttpBody;
+use axum::body::{HttpBody, to_bytes};
 use axum::extract::{Request, State};
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_CREDENTIALS, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -16,12 +16,15 @@ use axum::http::{Extensions, HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use latchkey_base::kinds::InstanceId;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Result, Time};
+use latchkey_db::CopiedRow;
 use latchkey_kernel::callers::PROXY_KEY;
 use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
 use latchkey_kernel::domains::rules as domains;
-use latchkey_kernel::limits::RateLimits;
+use latchkey_kernel::limits::{RateLimits, weight};
+use latchkey_kernel::recent_answers::RequestWords;
 use latchkey_kernel::{App, AppState, origins};
+use latchkey_presence::sessions::store as sessions;
 use latchkey_web::api::{Entrance, Operation};
 use latchkey_web::bodies::BodyShare;
 use latchkey_web::edge::{Caused, OperationIndex, WriteLimit};
@@ -56,8 +59,10 @@ pub async fn pass(State(state): State<AppState>, mut request: Request, next: Nex
         request = arrived(request).await;
     }
     let mut response = match admit(&state, &mut request).await {
-        Ok(()) if is_preflight => StatusCode::NO_CONTENT.into_response(),
-        Ok(()) => answered(&state, request, next).await,
+        Ok(_) if is_preflight => StatusCode::NO_CONTENT.into_response(),
+        Ok(Admitted::Answered(response)) => response,
+        Ok(Admitted::Repeatable(asked)) => asked.kept(app, answered(&state, request, next).await).await,
+        Ok(Admitted::New) => answered(&state, request, next).await,
         // The page must be able to read why; the refusal itself tells nothing.
         Err(error) => Failure(error).into_response(),
     };
@@ -119,7 +124,40 @@ fn operation<'a>(app: &'a App, request: &Request) -> Option<&'a Operation> {
     app.product.frontend_operations.get(*index)
 }
 
-async fn admit(state: &AppState, request: &mut Request) -> Result<()> {
+/// What becomes of a request that may come in.
+enum Admitted {
+    /// Its answer is to be made.
+    New,
+    /// The same, and whoever asks the same again may get the same answer.
+    Repeatable(RepeatableRequest),
+    /// The same was asked a moment ago, and nothing has changed.
+    Answered(Response),
+}
+
+/// A request whose answer may be given again.
+struct RepeatableRequest {
+    words: RequestWords,
+    rows: Vec<CopiedRow>,
+    now: Time,
+}
+
+impl RepeatableRequest {
+    /// Its answer, which is kept if it says that it may be.
+    async fn kept(self, app: &App, response: Response) -> Response {
+        let Some(good_until) = response.extensions().get().copied() else { return response };
+        let (parts, body) = response.into_parts();
+        match to_bytes(body, usize::MAX).await {
+            Ok(body) => {
+                let answer = (parts.status, parts.headers.clone(), body.clone());
+                app.recent_answers.keep(self.words, self.rows, answer, (self.now, good_until));
+                Response::from_parts(parts, body.into())
+            }
+            Err(error) => Failure(Error::internal(error)).into_response(),
+        }
+    }
+}
+
+async fn admit(state: &AppState, request: &mut Request) -> Result<Admitted> {
     let AppState(app) = state;
     let operation = operation(app, request);
     let client = match operation.is_some_and(|operation| operation.read_ahead) {
@@ -128,7 +166,7 @@ async fn admit(state: &AppState, request: &mut Request) -> Result<()> {
     };
     let is_encrypted = request.extensions().get::<Encrypted>().is_some();
     let mut tx = app.db.read().await?;
-    let (site, present) = site::find(app, &mut tx, request.headers(), is_encrypted, client.as_ref()).await?;
+    let (site, rows) = site::find(app, &mut tx, request.headers(), is_encrypted, client.as_ref()).await?;
     drop(tx);
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;
@@ -156,27 +194,47 @@ async fn admit(state: &AppState, request: &mut Request) -> Result<()> {
             count_writer(state, &site, request, network).await?;
         }
     }
-    if let Some(present) = present {
+    let Some(rows) = rows else { return Ok(Admitted::New) };
+    let now = app.clock.now();
+    let words = (request.method() == Method::GET).then(|| app.recent_answers.words(request, is_encrypted));
+    if let Some(mut response) =
+        words.as_ref().and_then(|words| app.recent_answers.find(words, rows.rows(), now))
+    {
+        response.extensions_mut().insert(network);
+        return Ok(Admitted::Answered(response));
+    }
+    if let Some(present) = sessions::read_present(&mut app.db.read().await?, &site.instance, &rows).await? {
         request.extensions_mut().insert(present);
     }
-    Ok(())
+    Ok(match words {
+        Some(words) => Admitted::Repeatable(RepeatableRequest { words, rows: rows.into_rows(), now }),
+        None => Admitted::New,
+    })
 }
 
-/// Counts a request that may write for anybody.
+/// Counts a request that may write for anybody. How long a body of unknown length is, is known when it is there; whoever may
+/// write nothing more is refused before that.
 async fn count_writer(state: &AppState, site: &Site, request: &mut Request, network: Network) -> Result<()> {
     let AppState(app) = state;
     if app.rate_limits == RateLimits::Off {
         return Ok(());
     }
-    if request.body().size_hint().exact().is_none() {
-        // How long it is, is known when it is there: proxies pass bodies on without their length.
-        *request = arrived(take(request)).await;
-    }
-    let weight = counting::weight_of(request);
+    let is_long =
+        |request: &Request| !request.body().is_end_stream() && request.body().size_hint().exact().is_none();
     let (mut parts, body) = take(request).into_parts();
     let visitor = Visitor::read(&mut parts, state).await.ok();
     *request = Request::from_parts(parts, body);
-    counting::count_writer(app, site, visitor.as_ref(), weight, network).await
+    let count = async |weight| counting::count_writer(app, site, visitor.as_ref(), weight, network).await;
+    if !is_long(request) {
+        return count(counting::weight_of(request)).await;
+    }
+    let least = weight(Some(0));
+    count(least).await?;
+    *request = arrived(take(request)).await;
+    match counting::weight_of(request).saturating_sub(least) {
+        0 => Ok(()),
+        more => count(more).await,
+    }
 }
 
 /// Counts a request for what an instance shows everybody by the network it comes from, which it returns; an error when it

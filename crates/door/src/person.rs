@@ -155,7 +155,7 @@ impl Person {
 
     /// Reads of lists for this person.
     pub fn reads<'a>(&self, cx: &'a Cx) -> Reads<'a> {
-        Reads::new(&cx.app, WorkOwner::user(&self.user.instance, &self.user.id))
+        cx.reads(WorkOwner::user(&self.user.instance, &self.user.id))
     }
 
     /// Whether there is a second factor to show.

@@ -23,7 +23,7 @@ use latchkey_kernel::keyring::Signer;
 use latchkey_kernel::settings::{Satellite, Settings};
 use latchkey_kernel::{App, AppState};
 use latchkey_presence::clients::token;
-use latchkey_presence::sessions::present::{ClientWithSessions, InstanceWithClient};
+use latchkey_presence::sessions::present::{ClientWithSessions, InstanceWithClient, PresentRows};
 use latchkey_presence::sessions::store as sessions;
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
@@ -148,14 +148,14 @@ impl Site {
 }
 
 /// Finds the instance of a request: by the secret key a proxy shows, by the host, or the oldest
-/// development instance while that may stand in for unknown hosts. Reads the client as well, if one is given.
+/// development instance while that may stand in for unknown hosts. Reads the client as well, if one is given, with who is signed in on it.
 pub async fn find(
     app: &App,
     tx: &mut Tx,
     headers: &HeaderMap,
     is_encrypted: bool,
     client: Option<&ClientId>,
-) -> Result<(Site, Option<ClientWithSessions>)> {
+) -> Result<(Site, Option<PresentRows>)> {
     let header = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
     let proxy_url = header(PROXY_URL);
     let asked_host = header(HOST.as_str()).unwrap_or_default().to_ascii_lowercase();

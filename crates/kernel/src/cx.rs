@@ -23,7 +23,7 @@ use serde::Serialize;
 
 use crate::auth::SecretKey;
 use crate::jobs::JobParts;
-use crate::reads::Reads;
+use crate::reads::{LongTurn, Reads};
 use crate::registry::Registry;
 use crate::settings::Settings;
 use crate::slow::WorkOwner;
@@ -48,6 +48,8 @@ pub struct Cx {
     pub network: Network,
     user_agent: String,
     languages: String,
+    /// Its turn among the reads that take long, until it is answered.
+    long_turn: LongTurn,
     /// Where writes note the number of the last event they caused: the edge shows it in a header of the answer.
     caused: Caused,
     /// Refuses writes of networks that leave too many answers unread.
@@ -69,6 +71,8 @@ pub struct Act {
     pub master: Arc<MasterKey>,
     /// The address of the client, as far as proxies are trusted.
     pub client_ip: String,
+    /// The same as it counts for limits.
+    pub network: Network,
     /// The header `User-Agent`.
     pub user_agent: String,
     /// The header `Accept-Language`.
@@ -94,6 +98,7 @@ impl Act {
             rng: parts.rng.clone(),
             master: parts.master.clone(),
             client_ip: String::new(),
+            network: Network::UNKNOWN,
             user_agent: String::new(),
             languages: String::new(),
             test_mode: false,
@@ -136,6 +141,7 @@ impl Cx {
             rng: self.app.rng.clone(),
             master: self.app.master.clone(),
             client_ip: self.client_ip.clone(),
+            network: self.network,
             user_agent: self.user_agent.clone(),
             languages: self.languages.clone(),
             test_mode: context.test_mode,
@@ -153,7 +159,12 @@ impl Cx {
 
     /// Reads of lists for whoever has the key of an instance.
     pub fn backend_reads(&self, instance: &InstanceId) -> Reads<'_> {
-        Reads::new(&self.app, WorkOwner::backend(instance))
+        self.reads(WorkOwner::backend(instance))
+    }
+
+    /// Reads of lists on behalf of somebody.
+    pub fn reads(&self, owner: WorkOwner) -> Reads<'_> {
+        Reads::new(&self.app, owner).in_turn(&self.long_turn)
     }
 
     /// Runs a write transaction: the only one of the request. Waiting readers and workers are woken if it caused
@@ -193,12 +204,12 @@ impl Cx {
 
     /// Answers with a view that looks the same in every API version.
     pub fn reply_unversioned(&self, view: &impl Serialize) -> Result<Response, Failure> {
-        Ok(reply::json(view, &[], self.version)?)
+        Ok(self.long_turn.write(|| reply::json(view, &[], self.version))?)
     }
 
     /// Answers with a view, changed to how it looks in the API version asked for.
     pub fn reply(&self, view: &impl Serialize) -> Result<Response, Failure> {
-        Ok(reply::json(view, &self.app.product.changes, self.version)?)
+        Ok(self.long_turn.write(|| reply::json(view, &self.app.product.changes, self.version))?)
     }
 }
 
@@ -220,6 +231,7 @@ impl FromRequestParts<AppState> for Cx {
             user_agent: header(USER_AGENT).chars().take(USER_AGENT_MAX).collect(),
             languages: header(ACCEPT_LANGUAGE).chars().take(LANGUAGES_MAX).collect(),
             app: app.clone(),
+            long_turn: LongTurn::default(),
             caused: parts.extensions.get().cloned().unwrap_or_default(),
             write_limit: parts.extensions.get().cloned(),
             instance: OnceLock::new(),

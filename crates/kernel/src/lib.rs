@@ -29,6 +29,7 @@ pub mod outbox;
 pub mod page;
 pub mod pass;
 pub mod reads;
+pub mod recent_answers;
 pub mod recent_tokens;
 pub mod registry;
 pub mod settings;
@@ -61,6 +62,7 @@ use crate::callers::Callers;
 use crate::digest_times::DigestTimes;
 use crate::keyring::Keyring;
 use crate::limits::{FEED_WAITERS, INBOX_WAITERS, RateLimits};
+use crate::recent_answers::RecentAnswers;
 use crate::recent_tokens::RecentTokens;
 use crate::registry::Registry;
 use crate::settings::{Settings, SettingsCache};
@@ -145,7 +147,7 @@ pub struct App {
     /// Stored pictures being made smaller, for anybody who asks.
     pub resizing: SlowPool,
     /// Searches and other long reads (`reads`).
-    pub long_reads: SlowPool,
+    pub long_reads: Arc<SlowPool>,
     /// Answers being written about clients on which many people are signed in.
     pub crowded_clients: SlowPool,
     /// Rings when there are new events.
@@ -171,6 +173,8 @@ pub struct App {
     pub throttle: Throttle,
     /// Tokens of sessions that were signed a moment ago.
     pub recent_tokens: RecentTokens,
+    /// Answers that were given a moment ago.
+    pub recent_answers: RecentAnswers,
     frontend_url: String,
     frontend_api: String,
     local_host: Option<String>,
@@ -195,7 +199,7 @@ impl App {
     pub fn new(parts: AppParts, product: Product) -> App {
         App {
             callers: Callers::default(),
-            long_reads: SlowPool::of_places(limits::long_reads(parts.db.long_reads())),
+            long_reads: Arc::new(SlowPool::of_places(limits::long_reads(parts.db.long_reads()))),
             db: parts.db,
             clock: parts.clock,
             rng: parts.rng,
@@ -217,6 +221,7 @@ impl App {
             rate_limits: parts.rate_limits,
             throttle: Throttle::default(),
             recent_tokens: RecentTokens::default(),
+            recent_answers: RecentAnswers::default(),
             frontend_url: parts.frontend_url,
             frontend_api: parts.frontend_api,
             local_host: parts.local_host,

@@ -53,6 +53,15 @@ pub const MAILS_PER_MAILBOX: i64 = 10;
 pub const MESSAGES_FOR_KNOWN: i64 = 10;
 /// How long that while is, for texts and e-mails.
 pub const MESSAGES_WINDOW_MS: i64 = 3600 * 1000;
+/// E-mails that strangers may have sent from one address in a day, to whatever mailboxes: a thousand people of a school or
+/// a company may sign up on the same day. This machine is no address: people who come by a proxy that is not trusted, and
+/// test suites, seem to be here.
+pub const MAILS_OF_ADDRESS: i64 = 1000;
+/// The same for text messages, which cost money, and more to some countries than whoever asks for them in a loop pays for an
+/// address.
+pub const TEXTS_OF_ADDRESS: i64 = 100;
+/// How long that day is.
+pub const MESSAGES_OF_ADDRESS_MS: i64 = 24 * 3600 * 1000;
 /// Codes or links sent for one challenge.
 pub const CHALLENGE_SENDINGS: i64 = 10;
 /// How long a session may lie idle where the instance sets no limit: longer than any lifetime that is usual.
@@ -323,6 +332,8 @@ pub const RESIZED_IMAGES: Rate = Rate::per_address("resized images", 50, TEN_SEC
 pub const RESIZED_IMAGES_OF_INSTANCE: Limit = Limit { requests: 500, window_ms: TEN_SECONDS };
 /// Megapixels of pictures that somebody may upload, as one or as many: four of the largest, a hundred small ones.
 pub const MEGAPIXELS_OF_PERSON: Limit = Limit { requests: 100, window_ms: 60_000 };
+/// The same for all people of one address: whoever has many accounts leaves most of the sum below to others.
+pub const MEGAPIXELS_OF_ADDRESS: Limit = Limit { requests: 300, window_ms: 60_000 };
 /// The same for all people of an instance together: at some 40 megapixels in a second, less than half of the time of
 /// the one thread that decodes them. Uploads by backends are not counted: they have the limit of their key.
 pub const MEGAPIXELS_OF_INSTANCE: Limit = Limit { requests: 1000, window_ms: 60_000 };

@@ -163,4 +163,16 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0027_messages_asked_from",
+        common: include_str!("../../../migrations/0027_messages_asked_from.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
+        name: "0028_indexes_of_reads",
+        common: include_str!("../../../migrations/0028_indexes_of_reads.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

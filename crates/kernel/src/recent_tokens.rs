@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use latchkey_base::{Result, Time};
 
 /// How old a token may be when it is handed out once more.
-const FRESH_MS: i64 = 10_000;
+pub const FRESH_MS: i64 = 10_000;
 const SHARDS: usize = 16;
 /// Tokens kept in each shard: 16,384 in all, some 16 MB when every one is in use.
 const KEPT: usize = 1024;
@@ -27,17 +27,19 @@ pub struct RecentTokens {
 
 #[derive(Default)]
 struct Shard {
-    tokens: HashMap<TokenStatement, Recent>,
+    tokens: HashMap<TokenStatement, RecentToken>,
     /// When a full shard was last searched for tokens that are no longer fresh.
     swept_at: Option<Time>,
 }
 
-struct Recent {
-    token: Arc<str>,
-    signed_at: Time,
+/// A token, and when it was signed.
+#[derive(Clone)]
+pub struct RecentToken {
+    pub token: Arc<str>,
+    pub signed_at: Time,
 }
 
-impl Recent {
+impl RecentToken {
     /// Whether it was signed in the last seconds. One from the future is left by a clock that was set back.
     fn is_fresh(&self, now: Time) -> bool {
         self.signed_at <= now && now.ms_since(self.signed_at) < FRESH_MS
@@ -63,18 +65,18 @@ impl RecentTokens {
         statement: TokenStatement,
         now: Time,
         sign: impl FnOnce() -> Result<String>,
-    ) -> Result<Arc<str>> {
+    ) -> Result<RecentToken> {
         let shard = &self.shards[usize::from(statement[0]) % SHARDS];
         let kept = || shard.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(recent) = kept().tokens.get(&statement).filter(|recent| recent.is_fresh(now)) {
-            return Ok(recent.token.clone());
+            return Ok(recent.clone());
         }
-        let token: Arc<str> = sign()?.into();
+        let recent = RecentToken { token: sign()?.into(), signed_at: now };
         let mut kept = kept();
-        if token.len() <= LONGEST && kept.has_room(now) {
-            kept.tokens.insert(statement, Recent { token: token.clone(), signed_at: now });
+        if recent.token.len() <= LONGEST && kept.has_room(now) {
+            kept.tokens.insert(statement, recent.clone());
         }
-        Ok(token)
+        Ok(recent)
     }
 }
 
@@ -84,7 +86,7 @@ mod tests {
 
     fn signed(tokens: &RecentTokens, statement: TokenStatement, at: i64) -> String {
         let sign = || Ok(format!("signed at {at}"));
-        tokens.get_or_sign(statement, Time::from_ms(at), sign).unwrap().to_string()
+        tokens.get_or_sign(statement, Time::from_ms(at), sign).unwrap().token.to_string()
     }
 
     #[test]
@@ -120,7 +122,7 @@ mod tests {
         let tokens = RecentTokens::default();
         let long = |letter: &str| {
             let sign = || Ok(letter.repeat(LONGEST + 1));
-            tokens.get_or_sign([9; 32], Time::from_ms(0), sign).unwrap()
+            tokens.get_or_sign([9; 32], Time::from_ms(0), sign).unwrap().token
         };
         assert_ne!(long("a"), long("b"));
     }

@@ -22,6 +22,7 @@ use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sessions::rules::{self, Entry};
 use latchkey_presence::sessions::tokens::{self, Minting};
 use latchkey_presence::sessions::{activity, renewals, store};
+use latchkey_web::network::Network;
 use latchkey_web::version::Version;
 use serde_json::Map;
 
@@ -91,6 +92,7 @@ impl TestServer {
             rng: self.rng(),
             master: self.master.clone(),
             client_ip: "192.0.2.1".to_owned(),
+            network: Network::UNKNOWN,
             user_agent: "test".to_owned(),
             languages: String::new(),
             test_mode: false,

@@ -423,11 +423,7 @@ async fn long_pages_of_every_list_wait_for_a_place() {
     let mut me = me(&t).await;
     let body = json!({"name": "Acme", "created_by": me.user});
     let organization = t.post("/v1/organizations", body).await.ok()["id"].as_str().unwrap().to_owned();
-    let others = WorkOwner::backend(&t.other.id);
-    let mut places = Vec::new();
-    for _ in 0..t.app.db.long_reads() {
-        places.push(t.app.long_reads.place(&others).await.unwrap());
-    }
+    let _places = taken_places(&t).await;
     let of_browsers = [
         format!("/v1/organizations/{organization}/memberships"),
         "/v1/me/organization_memberships".to_owned(),
@@ -461,6 +457,106 @@ async fn long_pages_of_every_list_wait_for_a_place() {
             assert!(waits(&t, Box::pin(t.get(&path))).await, "{path}");
         }
     }
+}
+
+/// All places of the lane, taken by another tenant.
+async fn taken_places(t: &TestServer) -> Vec<LanePlace> {
+    let others = WorkOwner::backend(&t.other.id);
+    let mut places = Vec::new();
+    for _ in 0..t.app.db.long_reads() {
+        places.push(t.app.long_reads.place(&others).await.unwrap());
+    }
+    places
+}
+
+/// Statements that make as many rows as a test needs, on either engine.
+async fn run(t: &TestServer, sql: &'static str) {
+    t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[sql], &[]).await?) })).await.unwrap();
+}
+
+/// What a page has is not known before it is read. On PostgreSQL, others are worked for meanwhile.
+#[tokio::test]
+async fn a_short_page_waits_for_a_place_where_it_shows_or_counts_much() {
+    let t = TestServer::start().await;
+    let is_sqlite = t.db().engine() == "SQLite";
+    let metadata = json!({"text": "x".repeat(7 * 1024)});
+    for number in 0..40 {
+        let mut user = json!({"email_address": [format!("user{number}@example.com")]});
+        for kind in ["public_metadata", "private_metadata", "unsafe_metadata"] {
+            user[kind] = metadata.clone();
+        }
+        t.user(user).await;
+    }
+    t.post("/v1/redirect_urls", json!({"url": "https://example.com/"})).await.ok();
+    run(
+        &t,
+        "INSERT INTO redirect_urls (instance_id, id, url, created_at) \
+         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60000) \
+         SELECT r.instance_id, r.id || n.i, r.url || n.i, r.created_at - 1 FROM redirect_urls r, n",
+    )
+    .await;
+    let places = taken_places(&t).await;
+    t.get("/v1/users?limit=10").await.ok();
+    t.get("/v1/redirect_urls?limit=1").await.ok();
+    for path in ["/v1/users?limit=40", "/v1/redirect_urls?limit=1&paginated=true"] {
+        assert_eq!(waits(&t, Box::pin(t.get(path))).await, is_sqlite, "{path}");
+    }
+    drop(places);
+    assert_eq!(t.get("/v1/users?limit=40").await.ok().as_array().unwrap().len(), 40);
+    assert_eq!(t.get("/v1/redirect_urls?limit=1&paginated=true").await.ok()["total_count"], 60_001);
+}
+
+/// Whoever signs in and out every day leaves rows behind that nobody walks over afterwards.
+#[tokio::test]
+async fn sessions_that_have_ended_cost_those_who_are_signed_in_nothing() {
+    let t = TestServer::start().await;
+    let mut me = me(&t).await;
+    run(
+        &t,
+        "INSERT INTO sessions (instance_id, id, client_id, user_id, status, document, created_at, expire_at, abandon_at, \
+         is_acted) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) \
+         SELECT instance_id, id || n.i, client_id, user_id, 'ended', document, created_at + n.i, expire_at, abandon_at, \
+         is_acted FROM sessions, n",
+    )
+    .await;
+    let _places = taken_places(&t).await;
+    let path = format!("/v1/sessions?user_id={}&status=active&paginated=true", me.user);
+    assert_eq!(t.get(&path).await.ok()["total_count"], 1);
+    assert_eq!(me.get("/v1/me/sessions/active").await.ok().as_array().unwrap().len(), 1);
+    assert_eq!(me.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len(), 1);
+}
+
+/// Nobody looks over all messages of an instance for those to one recipient.
+#[tokio::test]
+async fn who_waits_for_a_message_walks_over_no_others() {
+    let t = TestServer::start().await;
+    me(&t).await;
+    run(
+        &t,
+        "INSERT INTO messages (instance_id, id, channel, recipient, slug, content_sealed, status, attempts, leased_until, \
+         created_at) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40000) \
+         SELECT instance_id, id || n.i, channel, recipient || n.i, slug, content_sealed, status, attempts, leased_until, \
+         created_at FROM messages, n",
+    )
+    .await;
+    let _places = taken_places(&t).await;
+    assert_eq!(t.get("/v1/inbox?to=nobody@example.com").await.ok()["total_count"], 0);
+}
+
+/// A role set tells how many members it has, which are counted.
+#[tokio::test]
+async fn counting_the_members_of_a_role_set_waits_for_a_place() {
+    let mut settings = Settings::default();
+    settings.organizations.enabled = true;
+    let t = TestServer::start_with(RateLimits::Off, settings).await;
+    let key = t.get("/v1/role_sets").await.ok()["data"][0]["key"].as_str().unwrap().to_owned();
+    let places = taken_places(&t).await;
+    let path = format!("/v1/role_sets/{key}");
+    assert!(waits(&t, Box::pin(t.get(&path))).await);
+    assert!(waits(&t, Box::pin(t.patch(&path, json!({"name": "Other"})))).await);
+    drop(places);
+    assert_ne!(t.get(&path).await.ok()["name"], "Other", "who waits has changed nothing yet");
+    assert_eq!(t.patch(&path, json!({"name": "Other"})).await.ok()["name"], "Other");
 }
 
 /// Whether somebody comes to wait for a long read rather than being answered.

@@ -394,6 +394,35 @@ async fn a_mailbox_gets_ten_mails_in_an_hour_whatever_the_attempt_or_the_sub_add
 }
 
 #[tokio::test]
+async fn strangers_of_one_address_have_a_hundred_text_messages_sent_in_a_day() {
+    let t = TestServer::start().await;
+    let text_to = async |number: u32, address: [u8; 4]| {
+        let mut browser = t.browser();
+        browser.address = (address, 40_000).into();
+        let phone = format!("+1415555{number}");
+        let begun = browser.post("/v1/client/sign_ups", json!({"phone_number": phone})).await.ok();
+        let path =
+            format!("/v1/client/sign_ups/{}/prepare_verification", begun["response"]["id"].as_str().unwrap());
+        browser.post(&path, json!({"strategy": "phone_code"})).await
+    };
+    for number in 2000..2100 {
+        text_to(number, [192, 0, 2, 1]).await.ok();
+        t.clock.advance_ms(1000);
+    }
+    let refused = text_to(2100, [192, 0, 2, 1]).await;
+    refused.is_error(429, "verification_code_too_many_requests");
+    assert_eq!(refused.header("retry-after"), "86300");
+    // Neither others nor e-mails are meant.
+    text_to(2100, [192, 0, 2, 2]).await.ok();
+    t.user(json!({"email_address": ["box@example.com"]})).await;
+    let mut browser = t.browser();
+    browser.address = ([192, 0, 2, 1], 40_000).into();
+    mailed(&mut browser, "box@example.com").await.ok();
+    t.clock.advance_ms(86_300_000);
+    text_to(2101, [192, 0, 2, 1]).await.ok();
+}
+
+#[tokio::test]
 async fn strangers_who_ask_for_codes_lock_nobody_out_of_a_browser_that_is_known() {
     let t = TestServer::start().await;
     t.user(json!({"email_address": ["box@example.com"]})).await;

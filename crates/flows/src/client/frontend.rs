@@ -68,7 +68,12 @@ async fn get(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
         make(&cx, &mut visitor).await?;
     }
     let shown_client = client::load_unchanged(&cx, &mut visitor).await?;
-    tell(&cx, &visitor, shown_client).await
+    let good_until = shown_client.as_ref().and_then(|shown_client| shown_client.good_until);
+    let mut response = tell(&cx, &visitor, shown_client).await?;
+    if let (Some(good_until), None) = (good_until, &visitor.fresh) {
+        response.extensions_mut().insert(good_until);
+    }
+    Ok(response)
 }
 
 async fn create(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {

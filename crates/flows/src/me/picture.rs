@@ -40,7 +40,7 @@ async fn set(cx: Cx, person: Person, Upload(request): Upload) -> Response {
 async fn put(cx: &Cx, person: &Person, request: Request) -> Result<User> {
     let picture = Picture::read(pictures::from_browser(request).await?)?;
     let user = &person.user;
-    let who = (user.instance.as_str(), user.id.as_str());
+    let who = (user.instance.as_str(), user.id.as_str(), cx.network);
     cx.app.rate_limits.check_upload(&cx.app.throttle, who, picture.pixels, cx.now).await?;
     let owner = WorkOwner::user(&user.instance, &user.id);
     pictures::put(cx, person.visitor.act(cx), target(person), picture, owner).await

@@ -62,7 +62,7 @@ async fn of(cx: &Cx, person: &Person, status: Option<SessionStatus>) -> Result<V
         SessionFilters { user: Some(person.user.id.to_string()), status, ..SessionFilters::default() };
     let paging = Paging { limit: SHOWN, offset: 0 };
     let site = &person.visitor.site;
-    let mut tx = cx.app.db.read().await?;
+    let mut tx = person.reads(cx).short().await?;
     store::list(&mut tx, &site.instance, filters, &site.settings, paging, cx.now).await
 }
 

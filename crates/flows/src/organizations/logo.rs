@@ -47,7 +47,7 @@ async fn uploaded(cx: &Cx, person: &Person, id: OrganizationId, request: Request
     allowed?;
     let picture = Picture::read(upload?)?;
     let user = &person.user;
-    let who = (user.instance.as_str(), user.id.as_str());
+    let who = (user.instance.as_str(), user.id.as_str(), cx.network);
     cx.app.rate_limits.check_upload(&cx.app.throttle, who, picture.pixels, cx.now).await?;
     let picture = picture.decoded(cx, &WorkOwner::user(&user.instance, &user.id)).await?;
     let (act, user) = (person.visitor.act(cx), user.id.clone());

@@ -308,6 +308,7 @@ mod tests {
     use latchkey_jose::seal::MasterKey;
     use latchkey_people::challenges::model::Challenge;
     use latchkey_presence::sign_ups::model::Password;
+    use latchkey_web::network::Network;
 
     use super::*;
 
@@ -322,6 +323,7 @@ mod tests {
             rng: Arc::new(rng),
             master: Arc::new(MasterKey::from_bytes([7; 32])),
             client_ip: String::new(),
+            network: Network::UNKNOWN,
             user_agent: String::new(),
             languages: String::new(),
             test_mode: false,

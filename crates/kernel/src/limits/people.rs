@@ -8,8 +8,8 @@ use latchkey_web::throttle::{Counter, PersonRate, Throttle};
 
 use super::{
     CHANGES_OF_ADDRESS_DAILY, CHANGES_OF_INSTANCE_DAILY, CHANGES_OF_NETWORK_DAILY, INVITED_BY_PERSON,
-    INVITED_TO_ORGANIZATION, LIGHT_PERSON, MEGAPIXELS_OF_INSTANCE, MEGAPIXELS_OF_PERSON, ONE_HOUR,
-    RateLimits, check, count,
+    INVITED_TO_ORGANIZATION, LIGHT_PERSON, MEGAPIXELS_OF_ADDRESS, MEGAPIXELS_OF_INSTANCE,
+    MEGAPIXELS_OF_PERSON, ONE_HOUR, RateLimits, check, count,
 };
 
 impl RateLimits {
@@ -68,15 +68,20 @@ impl RateLimits {
     pub async fn check_upload(
         &self,
         throttle: &Throttle,
-        (instance, person): (&str, &str),
+        (instance, person, network): (&str, &str, Network),
         pixels: u64,
         now: Time,
     ) -> Result<()> {
         let RateLimits::On { .. } = self else { return Ok(()) };
         let megapixels = u32::try_from(pixels.div_ceil(1_000_000)).unwrap_or(u32::MAX);
-        let own = format!("{instance}/{person}");
-        for (key, limit) in [(own.as_str(), MEGAPIXELS_OF_PERSON), (instance, MEGAPIXELS_OF_INSTANCE)] {
-            let counter = Counter::known("uploaded megapixels", key, limit);
+        let scope = "uploaded megapixels";
+        // What is too much for the person or the address is not taken from the others.
+        for counter in [
+            Counter::known(scope, format!("{instance}/{person}"), MEGAPIXELS_OF_PERSON),
+            Counter::open(scope, format!("{instance}/{network}"), MEGAPIXELS_OF_ADDRESS),
+            Counter::known(scope, instance, MEGAPIXELS_OF_INSTANCE),
+        ] {
+            let limit = counter.limit;
             throttle.weigh(&counter, megapixels, now).await.map_err(|wait| {
                 let too_many = format!(
                     "At most {} megapixels of pictures in {} seconds; make the picture smaller, or try again in {wait} s.",
@@ -127,4 +132,37 @@ fn changes_of_others<'a>(instance: &'a str, network: Network) -> Vec<Counter<'a>
     let around = Counter::open("changes of a network in a day", around, CHANGES_OF_NETWORK_DAILY);
     let sum = Counter::known("changes of people in a day", instance, CHANGES_OF_INSTANCE_DAILY);
     if network.is_here() { vec![sum] } else { vec![around, sum] }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn many_accounts_of_one_address_leave_others_room_for_their_pictures() {
+        let (limits, throttle, now) = (RateLimits::default(), Throttle::default(), Time::from_ms(0));
+        let address = |last| Network::of(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)));
+        let upload = async |person: &str, last| {
+            let who = ("ins_1", person, address(last));
+            limits.check_upload(&throttle, who, 25_000_000, now).await.is_ok()
+        };
+        let mut decoded = 0;
+        for person in 0..20 {
+            for _ in 0..4 {
+                decoded += u32::from(upload(&format!("user_{person}"), 1).await);
+            }
+        }
+        assert_eq!(decoded, 12, "300 megapixels");
+        for person in 20..27 {
+            for _ in 0..4 {
+                assert!(
+                    upload(&format!("user_{person}"), person).await,
+                    "what was refused counts for nobody else"
+                );
+            }
+        }
+        assert!(!upload("user_28", 28).await, "1000 megapixels");
+    }
 }

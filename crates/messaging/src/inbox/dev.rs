@@ -8,6 +8,8 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::{INBOX_MESSAGES, INBOX_PATIENCE, INBOX_WAIT_SECONDS};
+use latchkey_kernel::reads::Reads;
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::waiter::{Waiter, patience};
 use latchkey_kernel::wire::ListView;
 use latchkey_web::api::Api;
@@ -122,7 +124,9 @@ async fn awaited(cx: &Cx, reader: &Reader, wanted: &InboxFilter, wait: Option<&s
         patience,
     );
     loop {
-        let found = store::list(&mut cx.app.db.read().await?, &reader.instance, wanted).await?;
+        // Its turn among long reads, if it has to wait for one, ends with the look: the wait for a message may be long.
+        let reads = Reads::new(&cx.app, WorkOwner::backend(&reader.instance));
+        let found = store::list(&mut reads.short().await?, &reader.instance, wanted).await?;
         if !found.is_empty() || !waiter.again().await? {
             return Ok(found);
         }

@@ -135,6 +135,8 @@ pub struct MessageRow<'a> {
     pub created_at: Time,
     /// The mailbox, if it is an e-mail that somebody asked for.
     pub mailbox: Option<&'a str>,
+    /// From where somebody asked for it whom its recipient does not know.
+    pub asked_from: Option<&'a str>,
 }
 
 /// A message that is to be sent, sealed.

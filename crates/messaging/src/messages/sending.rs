@@ -8,7 +8,10 @@ use latchkey_base::{Code, Error, Problem, Result, countries};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
-use latchkey_kernel::limits::{MAILS_PER_MAILBOX, MESSAGES_FOR_KNOWN, MESSAGES_WINDOW_MS, TEXTS_PER_NUMBER};
+use latchkey_kernel::limits::{
+    MAILS_OF_ADDRESS, MAILS_PER_MAILBOX, MESSAGES_FOR_KNOWN, MESSAGES_OF_ADDRESS_MS, MESSAGES_WINDOW_MS,
+    TEXTS_OF_ADDRESS, TEXTS_PER_NUMBER,
+};
 use latchkey_kernel::outbox;
 use latchkey_letters::catalogue;
 use latchkey_letters::model::{Channel, System};
@@ -20,8 +23,9 @@ use super::{data, rules, store, view};
 use crate::templates::model::{StoredTemplate, Template};
 use crate::templates::store as templates;
 
-/// Sends a message that somebody in a browser asked for, unless the number or mailbox got too many of late. What goes
-/// to a target for tests never leaves, so there may be as many as a test needs.
+/// Sends a message that somebody in a browser asked for, unless the number or mailbox got too many of late, or strangers at
+/// the same address asked for too many. What goes to a target for tests never leaves, so there may be as many as a test
+/// needs.
 ///
 /// Where nobody is to learn who has an account, nothing is said about it: to those who have none nothing is sent, so
 /// nothing would be refused.
@@ -30,22 +34,79 @@ pub async fn send_asked(tx: &mut Tx, act: &Act, asker: Asker, message: Message<'
     if let Some(country) = blocked_country(act, message.channel, message.to) {
         return if is_quiet { Ok(()) } else { Err(unsupported(country)) };
     }
-    let mailbox = (message.channel == Channel::Email).then(|| mailbox(message.to));
-    let wait_ms = match is_test(act, &message) {
-        true => 0,
-        false => wait_ms(tx, act, asker, message.to, mailbox.as_deref()).await?,
+    let is_test = is_test(act, &message);
+    let asked = Asked {
+        mailbox: (message.channel == Channel::Email).then(|| mailbox(message.to)),
+        from: asked_from(act, asker).filter(|_| !is_test),
     };
-    match wait_ms > 0 {
-        false => write(tx, act, message, mailbox.as_deref()).await,
-        true if is_quiet => Ok(()),
-        true => Err(Error::new(Code::VerificationCodeTooManyRequests)
-            .saying("Too many messages were sent there in the last hour. Try again later, or sign in another way.")
-            .retry_after((wait_ms + 999) / 1000)),
+    let allowed = match is_test {
+        true => Ok(()),
+        false => check_asked(tx, act, asker, &message, &asked).await?,
+    };
+    match allowed {
+        Ok(()) => write(tx, act, message, asked).await,
+        Err(_) if is_quiet => Ok(()),
+        Err(refusal) => Err(refusal),
     }
 }
 
+/// What is noted of a message that somebody in a browser asked for.
+#[derive(Default)]
+struct Asked {
+    /// The mailbox, if it is an e-mail.
+    mailbox: Option<String>,
+    /// The address of a stranger, unless it is this machine.
+    from: Option<String>,
+}
+
+fn asked_from(act: &Act, asker: Asker) -> Option<String> {
+    (asker == Asker::Stranger && !act.network.is_here()).then(|| act.network.to_string())
+}
+
+/// Whether a message may be sent, or why not.
+async fn check_asked(
+    tx: &mut Tx,
+    act: &Act,
+    asker: Asker,
+    message: &Message<'_>,
+    asked: &Asked,
+) -> Result<Result<()>> {
+    let refused = |wait_ms: i64, words: &'static str| {
+        let refusal = Error::new(Code::VerificationCodeTooManyRequests).saying(words);
+        Err(refusal.retry_after((wait_ms + 999) / 1000))
+    };
+    let wait_ms = recipient_wait_ms(tx, act, asker, message.to, asked.mailbox.as_deref()).await?;
+    if wait_ms > 0 {
+        let words =
+            "Too many messages were sent there in the last hour. Try again later, or sign in another way.";
+        return Ok(refused(wait_ms, words));
+    }
+    let wait_ms = match &asked.from {
+        Some(from) => address_wait_ms(tx, act, from, message.channel).await?,
+        None => 0,
+    };
+    let words = "Too many messages were asked for from your network in the last 24 hours. Try again later, or sign in another way.";
+    Ok(if wait_ms > 0 { refused(wait_ms, words) } else { Ok(()) })
+}
+
+/// How long strangers at an address have no other message sent.
+async fn address_wait_ms(tx: &mut Tx, act: &Act, from: &str, channel: Channel) -> Result<i64> {
+    let most = match channel {
+        Channel::Email => MAILS_OF_ADDRESS,
+        Channel::Sms => TEXTS_OF_ADDRESS,
+    };
+    let earlier = store::asked_from_last(tx, &act.instance, (from, channel), most, act.now).await?;
+    Ok(earlier.map_or(0, |at| at.plus_ms(MESSAGES_OF_ADDRESS_MS).ms_since(act.now)))
+}
+
 /// How long a number, or a mailbox, gets no other message that somebody asks for.
-async fn wait_ms(tx: &mut Tx, act: &Act, asker: Asker, to: &str, mailbox: Option<&str>) -> Result<i64> {
+async fn recipient_wait_ms(
+    tx: &mut Tx,
+    act: &Act,
+    asker: Asker,
+    to: &str,
+    mailbox: Option<&str>,
+) -> Result<i64> {
     let more = match asker {
         Asker::Stranger => 0,
         Asker::Known => MESSAGES_FOR_KNOWN,
@@ -79,7 +140,7 @@ async fn await_turn(tx: &mut Tx, act: &Act, recipient: &str) -> Result<()> {
 pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     match blocked_country(act, message.channel, message.to) {
         Some(country) => Err(unsupported(country)),
-        None => write(tx, act, message, None).await,
+        None => write(tx, act, message, Asked::default()).await,
     }
 }
 
@@ -87,7 +148,7 @@ pub async fn send(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
 pub async fn send_notice(tx: &mut Tx, act: &Act, message: Message<'_>) -> Result<()> {
     match blocked_country(act, message.channel, message.to) {
         Some(_) => Ok(()),
-        None => write(tx, act, message, None).await,
+        None => write(tx, act, message, Asked::default()).await,
     }
 }
 
@@ -119,7 +180,7 @@ fn unsupported(country: &str) -> Error {
         .into()
 }
 
-async fn write(tx: &mut Tx, act: &Act, message: Message<'_>, mailbox: Option<&str>) -> Result<()> {
+async fn write(tx: &mut Tx, act: &Act, message: Message<'_>, asked: Asked) -> Result<()> {
     let found = catalogue::find(message.channel, message.slug);
     let system = found.ok_or_else(|| Error::internal(format!("there is no template {}", message.slug)))?;
     let own = message.account.and_then(|account| account.locale);
@@ -130,7 +191,7 @@ async fn write(tx: &mut Tx, act: &Act, message: Message<'_>, mailbox: Option<&st
     let data = data::all(act, message.account.as_ref(), &message.data);
     let written = written(system, &template, rules::variant(&stored, &languages), &data)?;
     let content = content(&template, written, &data);
-    let message = KeptMessage { message: &message, mailbox, template: &template, content: &content };
+    let message = KeptMessage { message: &message, asked, template: &template, content: &content };
     keep(tx, act, message, &data).await
 }
 
@@ -185,13 +246,13 @@ fn is_test(act: &Act, message: &Message<'_>) -> bool {
 /// A message that was written.
 struct KeptMessage<'a> {
     message: &'a Message<'a>,
-    mailbox: Option<&'a str>,
+    asked: Asked,
     template: &'a Template<'a>,
     content: &'a Content,
 }
 
 async fn keep(tx: &mut Tx, act: &Act, kept: KeptMessage<'_>, data: &Value) -> Result<()> {
-    let KeptMessage { message, mailbox, template, content } = kept;
+    let KeptMessage { message, asked, template, content } = kept;
     let id = MessageId::new(act.now, &*act.rng);
     let plain = serde_json::to_vec(content).map_err(Error::internal)?;
     let is_delivered = template.delivered_by_service();
@@ -211,7 +272,8 @@ async fn keep(tx: &mut Tx, act: &Act, kept: KeptMessage<'_>, data: &Value) -> Re
         },
         expire_at: message.expire_at,
         created_at: act.now,
-        mailbox,
+        mailbox: asked.mailbox.as_deref(),
+        asked_from: asked.from.as_deref(),
     };
     store::insert(tx, &row).await?;
     let subject = message.account.map_or(id.as_str(), |account| account.user.as_str());

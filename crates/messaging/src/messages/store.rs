@@ -23,6 +23,7 @@ static MESSAGES: Table = Table::new("messages", &["instance_id", "id"]).fixed(&[
     "expire_at",
     "created_at",
     "mailbox",
+    "asked_from",
 ]);
 
 /// Adds a message. One that is to be sent is due at once.
@@ -48,6 +49,7 @@ pub async fn insert(tx: &mut Tx, row: &MessageRow<'_>) -> Result<()> {
         row.expire_at.into(),
         row.created_at.into(),
         row.mailbox.into(),
+        row.asked_from.into(),
     ];
     MESSAGES.insert(tx, &row).await
 }
@@ -61,7 +63,6 @@ pub async fn text_from_last(
     number: i64,
     now: Time,
 ) -> Result<Option<Time>> {
-    // The channel is written out because the index is for this one only.
     let sql = "SELECT created_at FROM messages WHERE instance_id = $1 AND recipient = $2 AND channel = 'sms' \
                AND created_at <= $4 ORDER BY created_at DESC LIMIT 1 OFFSET $3";
     let params = [instance.into(), to.into(), (number - 1).into(), now.into()];
@@ -79,6 +80,20 @@ pub async fn mail_from_last(
     let sql = "SELECT created_at FROM messages WHERE instance_id = $1 AND mailbox = $2 \
                AND created_at <= $4 ORDER BY created_at DESC LIMIT 1 OFFSET $3";
     let params = [instance.into(), mailbox.into(), (number - 1).into(), now.into()];
+    Ok(tx.maybe(&[sql], &params, |row| row.time(0)).await?)
+}
+
+/// The same for messages of a channel that strangers asked for from one address.
+pub async fn asked_from_last(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    (asked_from, channel): (&str, Channel),
+    number: i64,
+    now: Time,
+) -> Result<Option<Time>> {
+    let sql = "SELECT created_at FROM messages WHERE instance_id = $1 AND asked_from = $2 AND channel = $3 \
+               AND created_at <= $5 ORDER BY created_at DESC LIMIT 1 OFFSET $4";
+    let params = [instance.into(), asked_from.into(), channel.name().into(), (number - 1).into(), now.into()];
     Ok(tx.maybe(&[sql], &params, |row| row.time(0)).await?)
 }
 

@@ -103,6 +103,7 @@ async fn change<R>(cx: Cx, key: SecretKey, rule: R) -> Reply
 where
     R: FnOnce(Access, &Act) -> Result<(Access, RoleSetId)> + Send + 'static,
 {
+    cx.backend_reads(&key.instance).wait().await?;
     let act = cx.act(&key);
     let changed = cx.write(move |tx| Box::pin(async move { change_in(tx, &act, rule).await }));
     let (access, id) = changed.await?;
@@ -127,6 +128,7 @@ async fn replace_role(
     Path(set): Path<String>,
     Input(input): Input<ReplaceRole>,
 ) -> Reply {
+    cx.backend_reads(&key.instance).wait().await?;
     let act = cx.act(&key);
     let written = cx.write(move |tx| {
         Box::pin(async move {
@@ -165,10 +167,11 @@ async fn replace_in(tx: &mut Tx, act: &Act, set: &str, input: &ReplaceRoleSet) -
     Ok(source)
 }
 
-/// Answers with a role set.
+/// Answers with a role set. Its members are counted, which may take long: whoever changes it first waits for the turn, which
+/// this has then too.
 async fn reply(cx: &Cx, access: &Access, set: &RoleSet) -> Reply {
-    // Not in turns, where it could be refused: what is shown may be written already.
-    let state = state(&mut cx.app.db.read_long().await?, access, set).await?;
+    let mut tx = cx.backend_reads(&access.instance).long().await?;
+    let state = state(&mut tx, access, set).await?;
     cx.reply(&view::role_set(set, access, &state))
 }
 

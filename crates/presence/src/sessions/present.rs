@@ -1,6 +1,7 @@
 //! Everybody signed in on a client, as `store.rs` reads it together with the instance of the request: what
 //! browsers ask for most then takes one statement.
 
+use latchkey_db::CopiedRow;
 use latchkey_kernel::instances::store::FoundInstance;
 use latchkey_kernel::settings::Settings;
 use latchkey_organizations::memberships::model::ActiveMembership;
@@ -65,6 +66,21 @@ pub struct InstanceWithClient {
     pub found: FoundInstance,
     /// The id of the key.
     pub signing_key: Option<String>,
-    /// The client, if the instance has it.
-    pub present: Option<ClientWithSessions>,
+    /// What was read of the client, if one was asked for.
+    pub present: Option<PresentRows>,
+}
+
+/// What was read of an instance, one of its clients and who is signed in on it, as it came; `store::read_present` takes it apart.
+pub struct PresentRows(pub(super) Vec<CopiedRow>);
+
+impl PresentRows {
+    /// The rows, for those who keep what they made of them.
+    pub fn into_rows(self) -> Vec<CopiedRow> {
+        self.0
+    }
+
+    /// The rows, to be compared.
+    pub fn rows(&self) -> &[CopiedRow] {
+        &self.0
+    }
 }

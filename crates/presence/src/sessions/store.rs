@@ -5,7 +5,7 @@ use std::sync::{Arc, LazyLock};
 use latchkey_base::kinds::{ClientId, InstanceId, SessionId, UserId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
-use latchkey_db::{DbError, List, Row, Statement, Table, Tx, Value};
+use latchkey_db::{CopiedRow, DbError, List, Row, Statement, Table, Tx, Value};
 use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
 use latchkey_kernel::instances::store::{INSTANCE_WITH_SIGNING_KEY, InstanceBy, read_with_signing_key};
@@ -21,7 +21,7 @@ use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 
 use super::model::{Session, SessionStatus};
-use super::present::{ClientWithSessions, InstanceWithClient, PresentSession};
+use super::present::{ClientWithSessions, InstanceWithClient, PresentRows, PresentSession};
 use crate::clients::model::Client;
 use crate::clients::store as clients;
 use crate::domain_changes::store::{DomainChange, SessionPosition};
@@ -101,7 +101,6 @@ const PRESENT_FROM: &str = " FROM instances i \
      LEFT JOIN users u ON u.instance_id = i.id AND u.id = s.user_id";
 /// The order in which all lock sessions, so that two never wait for each other.
 const OLDEST_LOCKED: &str = " ORDER BY created_at, id";
-const OLDEST_FIRST: &str = " ORDER BY s.created_at NULLS LAST, s.id NULLS LAST";
 
 /// Which sessions a list shows.
 #[derive(Clone, Default)]
@@ -144,7 +143,7 @@ pub async fn find_with_user(
     Ok(found.into_iter().next().map(|found| found.seen(settings)))
 }
 
-/// The instance of a request, one of its clients, and the sessions of that which still count, oldest first.
+/// The instance of a request, one of its clients, and the sessions of that which still count.
 pub async fn find_present(
     tx: &mut Tx,
     by: &InstanceBy<'_>,
@@ -160,16 +159,23 @@ pub async fn find_present(
         PRESENT_FROM,
         ACTIVE_JOINS,
         condition,
-        OLDEST_FIRST,
     ];
-    let mut rows = tx.all(&parts, &[value, now.into(), client.into()], read_present).await?.into_iter();
-    let Some((mut found, first)) = rows.next() else { return Ok(None) };
-    if let Some(present) = &mut found.present {
-        let others = rows.filter_map(|(_, session)| session);
-        let rows = first.into_iter().chain(others).collect();
-        present.live = with_roles(tx, &found.found.holder.id, rows).await?;
-    }
-    Ok(Some(found))
+    let rows = tx.all_copied(&parts, &[value, now.into(), client.into()]).await?;
+    let Some(first) = rows.first() else { return Ok(None) };
+    let (found, signing_key) = read_with_signing_key(&first.row())?;
+    Ok(Some(InstanceWithClient { found, signing_key, present: Some(PresentRows(rows)) }))
+}
+
+/// The client in the rows that were read of it, and who is signed in on it, oldest first; none if the instance does not have
+/// it.
+pub async fn read_present(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    PresentRows(rows): &PresentRows,
+) -> Result<Option<ClientWithSessions>> {
+    let Some((mut client, sessions)) = read_client_rows(instance, rows)? else { return Ok(None) };
+    client.live = with_roles(tx, instance, sessions).await?;
+    Ok(Some(client))
 }
 
 /// One session, to change it.
@@ -373,6 +379,7 @@ fn filtered(
     if let Some(user) = filters.user {
         list = list.filter("user_id = ?", vec![user.into()]);
     }
+    // Both names are written out where one is asked for: there is an index for these two.
     match filters.status {
         None => list,
         Some(SessionStatus::Active) if filters.is_pending_active => list.filter(
@@ -380,7 +387,10 @@ fn filtered(
             vec![now.into(), now.into()],
         ),
         Some(SessionStatus::Active) if is_choice_forced => list
-            .filter("status = 'active' AND expire_at > ? AND abandon_at > ?", vec![now.into(), now.into()])
+            .filter(
+                "status IN ('active', 'pending') AND status = 'active' AND expire_at > ? AND abandon_at > ?",
+                vec![now.into(), now.into()],
+            )
             .filter(&CHOSEN, vec![]),
         Some(SessionStatus::Pending) if is_choice_forced => list
             .filter(
@@ -389,7 +399,7 @@ fn filtered(
             )
             .filter(&UNFINISHED, vec![]),
         Some(status @ (SessionStatus::Active | SessionStatus::Pending)) => list.filter(
-            "status = ? AND expire_at > ? AND abandon_at > ?",
+            "status IN ('active', 'pending') AND status = ? AND expire_at > ? AND abandon_at > ?",
             vec![status.name().into(), now.into(), now.into()],
         ),
         Some(SessionStatus::Expired) => list.filter(
@@ -527,18 +537,22 @@ fn read_with_user(row: &Row<'_>) -> Result<PresentRow, DbError> {
     read_present_row(row, &row.id(0)?, (row.str(1)?, row.str(2)?), 3)
 }
 
-fn read_present(row: &Row<'_>) -> Result<(InstanceWithClient, Option<PresentRow>), DbError> {
-    let (found, signing_key) = read_with_signing_key(row)?;
-    let instance = &found.holder.id;
-    let present = row.maybe_str(5)?.map(|document| read_client(row, instance, document)).transpose()?;
-    let session = match (row.maybe_str(7)?, row.maybe_str(8)?) {
-        (Some(session), Some(user)) => Some(read_present_row(row, instance, (session, user), 9)?),
-        _ => None,
-    };
-    Ok((InstanceWithClient { found, signing_key, present }, session))
-}
-
-fn read_client(row: &Row<'_>, instance: &InstanceId, document: &str) -> Result<ClientWithSessions, DbError> {
-    let client = clients::read_document(instance, document)?;
-    Ok(ClientWithSessions { client, token_digest: row.bytes(6)?, live: Vec::new() })
+/// A client without its sessions, and those, oldest first.
+fn read_client_rows(
+    instance: &InstanceId,
+    rows: &[CopiedRow],
+) -> Result<Option<(ClientWithSessions, Vec<PresentRow>)>, DbError> {
+    let Some(first) = rows.first().map(CopiedRow::row) else { return Ok(None) };
+    let Some(document) = first.maybe_str(5)? else { return Ok(None) };
+    let (client, token_digest) = (clients::read_document(instance, document)?, first.bytes(6)?);
+    let mut sessions = Vec::with_capacity(rows.len());
+    for row in rows.iter().map(CopiedRow::row) {
+        if let (Some(session), Some(user)) = (row.maybe_str(7)?, row.maybe_str(8)?) {
+            sessions.push(read_present_row(&row, instance, (session, user), 9)?);
+        }
+    }
+    sessions.sort_by(|PresentRow { session: one, .. }, PresentRow { session: other, .. }| {
+        (one.created_at, one.id.as_str()).cmp(&(other.created_at, other.id.as_str()))
+    });
+    Ok(Some((ClientWithSessions { client, token_digest, live: Vec::new() }, sessions)))
 }

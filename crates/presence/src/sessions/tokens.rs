@@ -1,7 +1,6 @@
 //! The tokens a session gives out: short-lived, signed, checked by apps without asking anybody.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::{Code, Error, Result, Time};
@@ -10,6 +9,7 @@ use latchkey_jose::jwk::Jwk;
 use latchkey_jose::jwt;
 use latchkey_kernel::App;
 use latchkey_kernel::keyring::{Category, Signer};
+use latchkey_kernel::recent_tokens::RecentToken;
 use latchkey_organizations::memberships::model::ActiveMembership;
 use latchkey_people::users::model::Entitlements;
 use latchkey_web::version::Version;
@@ -81,7 +81,7 @@ pub fn mint_or_reuse(
     minting: &Minting<'_>,
     signer: &Signer,
     app: &App,
-) -> Result<Arc<str>> {
+) -> Result<RecentToken> {
     let claims = claims(session, minting);
     let said = serde_json::to_vec(&(&*signer.kid, client_updated_at, &claims));
     let statement = sha256(&said.map_err(Error::internal)?);

@@ -7,6 +7,8 @@
 //! connection without a request gives way, and one with a request never does. That is decided among some connections,
 //! which are others each time (`LOOKED_AT`). Nobody waits for room: a connection that finds none is closed.
 //!
+//! What one customer of a provider has is one network: 48 bits of IPv6.
+//!
 //! Proxies that the operator trusts bring the connections of many people. They have no share, and give way last.
 
 use std::collections::HashMap;
@@ -103,7 +105,7 @@ impl Slots {
     /// Room for a connection from this address; nothing if its network has its share and is busy with all of it, or if
     /// everybody has as little as it has and is busy.
     pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Option<SlotGuard> {
-        let network = Network::of(address);
+        let network = Network::of(address).of_customer();
         let is_trusted = self.is_trusted(address);
         let mut state = self.state();
         let own = state.networks.get(&network).map_or(0, Vec::len);

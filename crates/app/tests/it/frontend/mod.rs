@@ -13,6 +13,7 @@ mod local_host;
 mod organizations;
 mod pages;
 mod published;
+mod recent_answers;
 mod recent_tokens;
 mod refusals;
 mod satellites;

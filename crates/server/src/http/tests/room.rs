@@ -1,6 +1,6 @@
 //! Who gets in when many want to, and who gives way.
 
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::super::slots::SlotGuard;
 use super::*;
@@ -39,6 +39,21 @@ async fn a_network_keeps_its_newest_connections_and_has_a_share_of_them() {
     assert_eq!(held.len(), ALL, "each gets in, and an older one goes");
     assert_eq!((gone(&held[ALL - SHARE..]), gone(&held)), (0, ALL - SHARE));
     assert_eq!(gone(&take(&slots, ip(2), SHARE)), 0);
+}
+
+/// One of the many networks that a provider gives one customer: 48 bits of IPv6 are theirs.
+fn own_network(number: usize) -> IpAddr {
+    Ipv6Addr::new(0x2001, 0xdb8, 1, u16::try_from(number).unwrap(), 0, 0, 0, 1).into()
+}
+
+#[tokio::test(start_paused = true)]
+async fn all_networks_of_one_customer_have_one_share() {
+    let slots = slots(&[]);
+    let held: Vec<SlotGuard> = (0..SHARE).filter_map(|number| slots.take(own_network(number))).collect();
+    let _requests: Vec<_> = held.iter().map(|held| held.slot().request()).collect();
+    assert_eq!(held.len(), SHARE);
+    assert!(slots.take(own_network(SHARE)).is_none());
+    assert!(slots.take(ip(1)).is_some());
 }
 
 #[tokio::test(start_paused = true)]
