@@ -10,6 +10,7 @@ use crate::sign_ins::{EMAIL, PASSWORD, server};
 mod accounts;
 mod attacks;
 mod native;
+mod pending;
 mod refusals;
 mod second_factors;
 mod tokens;

@@ -14,7 +14,7 @@ use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_people::challenges::model::Challenge;
 use latchkey_people::external_accounts::change::disconnect;
 use latchkey_people::external_accounts::model::ExternalAccount;
-use latchkey_people::external_accounts::view::{ExternalAccountView, external_account};
+use latchkey_people::external_accounts::view::{ExternalAccountView, external_account_begun};
 use latchkey_people::external_accounts::{rules, store};
 use latchkey_people::users::change::UserTarget;
 use latchkey_people::users::model::User;
@@ -41,7 +41,8 @@ pub(super) fn routes(api: &mut Api<AppState>) {
         renew,
     )
     .summary("Ask the provider of a connected account for more")
-    .returns::<Envelope<'_, ExternalAccountView<'_>>>();
+    .returns::<Envelope<'_, ExternalAccountView<'_>>>()
+    .errors(&[403]);
     api.delete("/v1/me/external_accounts/{external_account_id}", "deleteExternalAccount", remove)
         .summary("Disconnect an account at another provider")
         .returns::<Envelope<'_, DeletedView>>()
@@ -188,6 +189,8 @@ async fn reauthorize(
     id: &str,
     input: ReauthorizeAccount,
 ) -> Result<ExternalAccount> {
+    // An account that was begun and never proven is connected by it.
+    person.check_reverified(cx.now)?;
     let held = account(&person.user, id)?;
     let (visitor, act) = (&person.visitor, person.visitor.act(cx));
     let connection = protocol::find(&act, visitor.site.environment, &held.account.provider)?;
@@ -262,7 +265,7 @@ fn account(user: &User, id: &str) -> Result<ExternalAccount> {
 
 async fn show(cx: &Cx, person: &Person, outcome: Result<ExternalAccount>) -> Response {
     match outcome {
-        Ok(account) => person.visitor.answer(cx, Ok(external_account(&account, cx.now))).await,
+        Ok(account) => person.visitor.answer(cx, Ok(external_account_begun(&account, cx.now))).await,
         Err(error) => person.visitor.answer::<()>(cx, Err(error)).await,
     }
 }

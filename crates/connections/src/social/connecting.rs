@@ -51,7 +51,6 @@ async fn take_in(
         Some(client) => sessions::live_of_client(tx, &act.instance, client, &act.settings, act.now).await?,
         None => Vec::new(),
     };
-    let is_own = live.iter().any(|present| &present.user.id == user);
     let before = users::lock(tx, &act.instance, user).await?.ok_or_else(invalid)?;
     let mut after = before.clone();
     let is_asked = |challenge: &Challenge| challenge.secret.as_deref() == Some(digest);
@@ -60,9 +59,12 @@ async fn take_in(
     let asked = taken(held.challenge.take(), digest, act.now)?;
     let kept = kept(act, &asked)?;
     check_begun(tx, act, kept.session.as_ref()).await?;
-    // Nobody else is made to connect an account of theirs; apps open a browser that nobody is signed in on.
-    let is_free = is_development || (live.is_empty() && kept.is_native);
-    if !is_own && !is_free {
+    // The session that began must have come back, and not another one of the same user: that may be a thief's, who has
+    // proven nothing lately. Nobody else is made to connect an account of theirs either. Apps open a browser that nobody
+    // is signed in on, and browsers of developers may have no cookie here.
+    let is_own = live.iter().any(|present| Some(&present.session.id) == kept.session.as_ref());
+    let is_nobody = live.is_empty() && (is_development || kept.is_native);
+    if !is_own && !is_nobody {
         return Err(invalid());
     }
     held.challenge = Some(asked.clone());
@@ -103,10 +105,9 @@ pub(super) async fn settle(
     redirects::allowed(cx, &visitor.site, Some(&url)).await
 }
 
-/// Refuses what was begun in a session that is over: whoever ended it ended what it began too. Answers to what was begun
-/// before sessions were noted are taken.
+/// Refuses what was begun in a session that is over: whoever ended it ended what it began too.
 async fn check_begun(tx: &mut Tx, act: &Act, began: Option<&SessionId>) -> Result<()> {
-    let Some(id) = began else { return Ok(()) };
+    let id = began.ok_or_else(|| Error::new(Code::OauthCallbackInvalid))?;
     let session = sessions::find(tx, &act.instance, id, &act.settings).await?;
     match session.is_some_and(|session| session.is_live(act.now)) {
         true => Ok(()),

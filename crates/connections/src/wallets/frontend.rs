@@ -10,7 +10,7 @@ use latchkey_kernel::cx::Cx;
 use latchkey_kernel::wire::DeletedView;
 use latchkey_kernel::{AppState, limits};
 use latchkey_people::identifications::rules::ContactChanges;
-use latchkey_people::identifications::view::{WalletView, Wallets};
+use latchkey_people::identifications::view::{WalletView, Wallets, wallet_to_sign};
 use latchkey_people::users::model::ContactKind::Wallet;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -70,8 +70,10 @@ async fn prepare(
     Path(id): Path<IdentificationId>,
     Form(input): Form<PrepareWallet>,
 ) -> Response {
-    let outcome = steps::prepare(&cx, &person, id, &input.strategy).await;
-    contacts::show::<Wallets>(&cx, &person, outcome.map(|wallet| (wallet, None))).await
+    match steps::prepare(&cx, &person, id, &input.strategy).await {
+        Ok(wallet) => person.visitor.answer(&cx, Ok(wallet_to_sign(&wallet, cx.now))).await,
+        Err(error) => person.visitor.answer::<()>(&cx, Err(error)).await,
+    }
 }
 
 async fn attempt(

@@ -37,7 +37,19 @@ pub struct ExternalAccountView<'a> {
     verification: Option<ChallengeView>,
 }
 
+/// An account as part of its user. Where the browser has to go for a proof is left out: that URL is a secret of whoever began,
+/// and others could bring an account of theirs by it.
 pub fn external_account(held: &ExternalAccount, now: Time) -> ExternalAccountView<'_> {
+    view(held, Map::new(), now)
+}
+
+/// An account as the answer to a request that begins to prove it shows it: with where the browser has to go.
+pub fn external_account_begun(held: &ExternalAccount, now: Time) -> ExternalAccountView<'_> {
+    let details = held.challenge.as_ref().map(|asked| asked.details.clone());
+    view(held, details.unwrap_or_default(), now)
+}
+
+fn view(held: &ExternalAccount, details: Map<String, Value>, now: Time) -> ExternalAccountView<'_> {
     let account = &held.account;
     ExternalAccountView {
         object: ExternalAccountObject::It,
@@ -61,7 +73,7 @@ pub fn external_account(held: &ExternalAccount, now: Time) -> ExternalAccountVie
         // Whoever is asked to approve of more, or does not, has the account all the same.
         verification: held.challenge.as_ref().map(|asked| {
             let verified_at = asked.verified_at.or(held.verified_at);
-            verification(&Challenge { verified_at, ..asked.clone() }, now)
+            verification(&Challenge { verified_at, details, ..asked.clone() }, now)
         }),
     }
 }

@@ -193,15 +193,27 @@ pub fn phone_number(contact: &Contact, now: Time) -> PhoneNumberView<'_> {
     }
 }
 
+/// A wallet as part of its user, without a text that it is to sign.
 pub fn wallet(contact: &Contact, now: Time) -> WalletView<'_> {
     WalletView {
         id: &contact.id,
         object: WalletObject::It,
         web3_wallet: &contact.value,
-        verification: verification(contact, now).map(|shown| of_wallet(shown, contact)),
+        verification: verification(contact, now).map(of_wallet),
         created_at: contact.created_at,
         updated_at: contact.updated_at,
     }
+}
+
+/// A wallet as the answer to the request for the text that it is to sign shows it.
+pub fn wallet_to_sign(contact: &Contact, now: Time) -> WalletView<'_> {
+    // Nothing is left to sign once it is proven.
+    let asked = contact.challenge.as_ref().filter(|_| contact.verification.is_none());
+    let detail = |name: &str| asked?.details.get(name)?.as_str();
+    let (nonce, message) = (detail("nonce"), detail("message"));
+    let shown = wallet(contact, now);
+    let verification = shown.verification.map(|shown| WalletVerificationView { nonce, message, ..shown });
+    WalletView { verification, ..shown }
 }
 
 fn link(link: &LinkedAccount) -> LinkView<'_> {
@@ -280,16 +292,13 @@ fn of_phone(verification: VerificationView) -> PhoneVerificationView {
     PhoneVerificationView { object, status, strategy, channel, attempts, expire_at }
 }
 
-fn of_wallet(shown: VerificationView, wallet: &Contact) -> WalletVerificationView<'_> {
+fn of_wallet<'a>(shown: VerificationView) -> WalletVerificationView<'a> {
     let VerificationView { status, strategy, attempts, expire_at, .. } = shown;
     let object = match strategy.is_wallet() {
         true => WalletVerificationObject::Web3,
         false => WalletVerificationObject::Admin,
     };
-    // Nothing is left to sign once it is proven.
-    let asked = wallet.challenge.as_ref().filter(|_| wallet.verification.is_none());
-    let detail = |name: &str| asked?.details.get(name)?.as_str();
-    let (nonce, message) = (detail("nonce"), detail("message"));
+    let (nonce, message) = (None, None);
     WalletVerificationView { object, status, strategy, nonce, message, attempts, expire_at }
 }
 

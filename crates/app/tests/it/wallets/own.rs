@@ -75,6 +75,28 @@ async fn a_wallet_is_added_proven_made_primary_and_removed() {
     assert_eq!(done["client"]["sessions"][0]["user"]["id"], me.user.as_str());
 }
 
+/// The text to sign is for whoever asked for it.
+#[tokio::test]
+async fn the_text_to_sign_is_told_to_whoever_asked_alone() {
+    let t = wallet_server().await;
+    let mut me = me(&t).await;
+    let id = add(&mut me, &TestWallet::ethereum(1)).await;
+    let message = ask(&mut me, &id, METAMASK).await;
+    let nonce = message.split_once("\nNonce: ").unwrap().1.split_once('\n').unwrap().0;
+    let seen = [
+        me.get(PATH).await.ok(),
+        me.get(&format!("{PATH}/{id}")).await.ok(),
+        me.get("/v1/client").await.ok(),
+        me.patch("/v1/me", json!({"first_name": "Ada"})).await.ok(),
+        t.get(&format!("/v1/users/{}", me.user)).await.ok(),
+    ];
+    for shown in seen {
+        let text = shown.to_string();
+        assert!(text.contains(METAMASK) && !text.contains(nonce), "{text}");
+    }
+    assert!(t.events().await.iter().all(|event| !event.data.to_string().contains(nonce)));
+}
+
 #[tokio::test]
 async fn what_is_no_wallet_or_taken_or_off_is_refused() {
     let t = wallet_server().await;
