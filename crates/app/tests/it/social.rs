@@ -14,6 +14,7 @@ mod pending;
 mod refusals;
 mod second_factors;
 mod tokens;
+mod unproven;
 
 const BACK: &str = "http://localhost:3000/sign-in#/sso-callback?sign_in_force_redirect_url=%2Fnext";
 const DONE: &str = "http://localhost:3000/done";
@@ -297,13 +298,15 @@ enum Before {
     TwoFactors,
     /// Somebody who gave the address and a password, and proved nothing.
     Unproven,
+    /// The same who has proven another address.
+    UnprovenBesideProven,
 }
 
 const ADA: &str = "email_address=ada@example.com&first_name=Ada&id=42";
 const UNSURE: &str = "email_address=ada@example.com&verified=false&id=42";
 const NAMELESS: &str = "id=42";
 
-const TABLE: [Case; 10] = [
+const TABLE: [Case; 11] = [
     Case {
         there: Before::Nobody,
         person: ADA,
@@ -365,6 +368,12 @@ const TABLE: [Case; 10] = [
         sign_in: ("needs_new_password", "verified", "", false),
         sign_up: ("missing_requirements", "transferable", "external_account_exists", false),
     },
+    Case {
+        there: Before::UnprovenBesideProven,
+        person: ADA,
+        sign_in: ("needs_identifier", "transferable", "external_account_not_found", false),
+        sign_up: ("complete", "verified", "", true),
+    },
 ];
 
 async fn prepared(before: Before) -> TestServer {
@@ -392,6 +401,11 @@ async fn prepared(before: Before) -> TestServer {
             if !factor.is_null() {
                 fields["totp_secret"] = factor;
             }
+            t.user(fields).await;
+        }
+        Before::UnprovenBesideProven => {
+            let fields = json!({"email_address": ["other@example.com", EMAIL], "password": PASSWORD,
+                "email_address_identification_status": ["verified", "reserved"]});
             t.user(fields).await;
         }
         Before::Unproven => {

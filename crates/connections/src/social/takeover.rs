@@ -1,12 +1,12 @@
-//! Giving an account to whoever has proven its address, which whoever made it never did: that may have been a stranger who
-//! waits for them.
+//! Giving an account to whoever has proven its address, where whoever made it never proved anything: that may have been a
+//! stranger who waits for them. An account of which something else is proven is never given away
+//! (`flows/accounts/unproven.rs`).
 
 use latchkey_base::Result;
 use latchkey_base::kinds::UserId;
-use latchkey_base::text::fold;
 use latchkey_db::Tx;
 use latchkey_flows::accounts::sessions::Sessions;
-use latchkey_flows::factors::rules::check_open;
+use latchkey_flows::accounts::unproven;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_people::external_accounts::{rules, store as tokens};
 use latchkey_people::users::change::{UserTarget, with_secrets};
@@ -15,7 +15,7 @@ use latchkey_people::users::model::User;
 use crate::passkeys::store as passkeys;
 
 /// Ends the sessions of a user, and takes away all by which somebody else could come in. Nothing happens to whoever has
-/// proven the address in the meantime, or may not sign in.
+/// proven the address or anything else in the meantime, or may not sign in.
 pub(super) async fn take_over(
     cx: &Cx,
     act: &Act,
@@ -48,8 +48,7 @@ async fn take_over_in(tx: &mut Tx, act: &Act, user: UserId, address: &str, provi
 }
 
 fn is_unclaimed(user: &User, address: &str, act: &Act) -> bool {
-    let contact = user.email_addresses.all.iter().find(|held| fold(&held.value) == fold(address));
-    contact.is_some_and(|contact| !contact.is_verified()) && check_open(user, act.now).is_ok()
+    unproven::has_unproven(user, address, act) && !user.has_proven_anything()
 }
 
 /// Deletes what belongs to accounts and passkeys that are taken away.

@@ -1,9 +1,10 @@
 //! Who somebody is by an account at another provider. Only the account itself says so, or an address that both sides have
-//! proven.
+//! proven; or one that only the provider has, where nothing else of the user is proven.
 
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_flows::accounts::unproven;
 use latchkey_flows::strategies::ProofVerdict;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
@@ -29,7 +30,7 @@ const PROOF_MS: i64 = 600_000;
 pub(super) struct AccountProof {
     account: ProvenAccount,
     tokens: Option<String>,
-    /// Whether the user was found by an address that they had not proven themselves.
+    /// Whether the user was found by an address that they had not proven themselves, nor anything else.
     pub(super) is_taken_over: bool,
     /// What made it theirs. It must still be so when the account is connected, which may be some steps later.
     #[serde(default, rename = "ground")]
@@ -41,9 +42,9 @@ pub(super) struct AccountProof {
 pub(super) enum ProofBasis {
     /// It is connected to them.
     Connected,
-    /// It has an address that both sides have proven.
+    /// It has an address that both sides have proven; one that was taken over is proven by that.
     Address,
-    /// It does not: they prove it in another way, or take the account over.
+    /// It does not: they prove it in another way.
     #[default]
     Nothing,
 }
@@ -160,13 +161,17 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     let Some(user) = found else { return Ok(ProofVerdict::Nobody(Box::new(newcomer))) };
     let is_it = |value: &str| fold(value) == fold(&address);
     let contact = user.email_addresses.all.iter().find(|contact| is_it(&contact.value));
+    if is_vouched && unproven::is_of_another(&user, &address, act) {
+        // They sign up, and the user loses the address then.
+        return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
+    }
     let Some((id, is_verified)) = contact.map(|contact| (contact.id.clone(), contact.is_verified())) else {
         return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     };
     match (is_verified, is_vouched) {
         (true, true) => Ok(ProofVerdict::User(user.id, proof(ProofBasis::Address, false)?)),
         (true, false) => Ok(ProofVerdict::Maybe(user.id, Some(id), proof(ProofBasis::Nothing, false)?)),
-        (false, true) => Ok(ProofVerdict::User(user.id, proof(ProofBasis::Nothing, true)?)),
+        (false, true) => Ok(ProofVerdict::User(user.id, proof(ProofBasis::Address, true)?)),
         (false, false) => {
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountEmailAddressVerificationRequired)))
         }
@@ -204,6 +209,16 @@ pub(super) async fn of_unconfirmed(cx: &Cx, act: &Act, newcomer: Newcomer) -> Re
             Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountExists)))
         }
         ProofVerdict::User(user, proof) => Ok(ProofVerdict::Maybe(user, None, proof)),
+        ProofVerdict::Nobody(newcomer) if is_address_held(cx, act, &newcomer).await? => {
+            Ok(ProofVerdict::Refused(Error::new(Code::ExternalAccountExists)))
+        }
         verdict => Ok(verdict),
     }
+}
+
+/// Whether a user has the address of a newcomer, and would lose it to them.
+async fn is_address_held(cx: &Cx, act: &Act, newcomer: &Newcomer) -> Result<bool> {
+    let address = newcomer.account.as_ref().and_then(ProvenAccount::proven_email);
+    let Some(address) = address else { return Ok(false) };
+    users::is_held(&mut cx.app.db.read().await?, &act.instance, ContactKind::Email.name(), address).await
 }

@@ -2,4 +2,5 @@
 
 pub mod backend;
 pub mod sessions;
+pub mod unproven;
 pub mod update;

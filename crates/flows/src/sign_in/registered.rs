@@ -252,7 +252,8 @@ fn is_of_another(claim: Option<&ClaimedIdentity>, verdict: &ProofVerdict, is_gua
             let contacts = [&newcomer.email_address, &newcomer.phone_number].map(Option::as_deref);
             let elsewhere = newcomer.account.as_ref().and_then(ProvenAccount::proven_email);
             let mut proven = contacts.into_iter().chain([elsewhere]).flatten();
-            claimed.is_some() || (is_guarded && !proven.any(|proven| fold(proven) == fold(identifier)))
+            // A user may have what they typed without having proven it: it is not that user then.
+            (claimed.is_some() || is_guarded) && !proven.any(|proven| fold(proven) == fold(identifier))
         }
         ProofVerdict::Refused(_) => false,
     }

@@ -1,7 +1,7 @@
 //! Signing up by an account at another provider: what is asked for, and what the provider says of somebody.
 
 use latchkey_base::kinds::{ClientId, SignUpId};
-use latchkey_base::text::username_problem;
+use latchkey_base::text::{fold, username_problem};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::Visitor;
@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 use super::input::SignUpForm;
 use super::step::{SignUpContext, StepOutcome, write_retrying_once};
 use super::{complete, restrictions, rules};
+use crate::accounts::unproven;
 use crate::sign_in::registered::{failed, taken};
 use crate::strategies::{self, ProofPurpose, ProofRequest, ProofVerdict, ShownProof};
 
@@ -87,6 +88,7 @@ pub async fn filled(tx: &mut Tx, act: &Act, before: SignUp, proof: Challenge) ->
     let entered = async {
         let after = with_account(tx, act, before.clone(), &newcomer, &account).await?;
         restrictions::check(tx, act, &after).await?;
+        release(tx, act, &after, &account).await?;
         Ok::<_, Error>(after)
     };
     match entered.await {
@@ -99,14 +101,31 @@ pub async fn filled(tx: &mut Tx, act: &Act, before: SignUp, proof: Challenge) ->
     }
 }
 
+/// Takes the address that the provider vouches for, and that is now the one of the attempt, off a user who has never proven it
+/// and who is somebody else.
+async fn release(tx: &mut Tx, act: &Act, sign_up: &SignUp, account: &ProvenAccount) -> Result<()> {
+    let Some(address) = account.proven_email() else { return Ok(()) };
+    let is_it = |claimed: &Claimed| claimed.is_verified() && fold(&claimed.value) == fold(address);
+    match sign_up.email_address.as_ref().is_some_and(is_it) {
+        true => unproven::release(tx, act, address).await,
+        false => Ok(()),
+    }
+}
+
 /// Whether somebody has the account, or its address. Where answers must not tell who has an account, an address counts
-/// only if the provider vouches for it.
+/// only if the provider vouches for it. Whoever has an address that they have not proven, and something else that they
+/// have, is not whom the provider means.
 async fn is_user(tx: &mut Tx, act: &Act, account: &ProvenAccount) -> Result<bool> {
     if users::is_held(tx, &act.instance, &account.provider, &account.provider_user_id).await? {
         return Ok(true);
     }
     match told_address(act, account) {
-        Some(address) => users::is_held(tx, &act.instance, ContactKind::Email.name(), address).await,
+        Some(address) => {
+            let kind = ContactKind::Email.name();
+            let found = users::find_by_identifier(tx, &act.instance, kind, address).await?;
+            let is_vouched = account.proven_email().is_some();
+            Ok(found.is_some_and(|user| !is_vouched || !unproven::is_of_another(&user, address, act)))
+        }
         None => Ok(false),
     }
 }

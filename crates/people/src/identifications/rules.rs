@@ -2,6 +2,7 @@
 
 use latchkey_base::kinds::IdentificationId;
 use latchkey_base::rng::Rng;
+use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Problem, Result, Time, text};
 use latchkey_kernel::limits::IDENTIFICATIONS_PER_KIND;
 use latchkey_kernel::settings::{Attribute, Settings};
@@ -226,6 +227,18 @@ pub fn remove(mut user: User, kind: ContactKind, id: &IdentificationId, settings
     }
     settle_second_factors(&mut user);
     Ok(user)
+}
+
+/// Takes an unproven address away that turned out to be somebody else's, even if it is the last one. If it was the primary one,
+/// the oldest verified one takes its place.
+pub fn without_address(mut user: User, address: &str) -> User {
+    let addresses = &mut user.email_addresses;
+    addresses.all.retain(|contact| contact.is_verified() || fold(&contact.value) != fold(address));
+    if addresses.primary().is_none() {
+        addresses.primary =
+            addresses.all.iter().find(|contact| contact.is_verified()).map(|contact| contact.id.clone());
+    }
+    user
 }
 
 /// Replaces all contacts of a kind by one, which becomes the primary one.

@@ -298,6 +298,18 @@ impl User {
         self.totp_enabled || self.phone_numbers.all.iter().any(Contact::is_second_factor)
     }
 
+    /// Whether anything that they have was proven, by which they are known again. Whoever made an account of which nothing is
+    /// may be a stranger to all that it names; a password or a username proves nothing about that.
+    pub fn has_proven_anything(&self) -> bool {
+        let mut contacts = [&self.email_addresses, &self.phone_numbers, &self.web3_wallets].into_iter();
+        contacts.any(|contacts| contacts.all.iter().any(Contact::is_verified))
+            || self.external_accounts.iter().any(ExternalAccount::is_verified)
+            || self.trusted_devices.iter().any(|device| device.revoked_at.is_none())
+            || !self.passkeys.is_empty()
+            || self.totp_enabled
+            || self.backup_code_enabled
+    }
+
     /// What the user is best known by: the primary address, else the number, the username or a wallet.
     pub fn identifier(&self) -> Option<&str> {
         let contacts = [&self.email_addresses, &self.phone_numbers];

@@ -162,7 +162,8 @@ async fn a5_the_stranger_is_gone_after_a_transfer_too() {
     assert_eq!(client(&mut stranger).await["sessions"], json!([]));
 }
 
-/// The stranger has made other ways in meanwhile: all of them go.
+/// The stranger has made other ways in meanwhile: none of them leads into the account of whoever has the address, which is a
+/// new one then.
 #[tokio::test]
 async fn a5_the_stranger_has_no_other_way_in() {
     let t = server(|settings| {
@@ -194,32 +195,53 @@ async fn a5_the_stranger_has_no_other_way_in() {
     // An attempt of the stranger stands before its second factor.
     let mut waiting = t.browser();
     let fields = json!({"identifier": EMAIL, "password": PASSWORD});
-    let attempt = waiting.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+    let attempt = waiting.post("/v1/client/sign_ins", fields.clone()).await.ok()["response"].take();
     assert_eq!(attempt["status"], "needs_second_factor");
 
     let mut browser = t.browser();
     let begun = begin(&mut browser, "sign_ins").await;
     assert_eq!(through(&mut browser, &begun, ADA).await, BACK);
-    let sign_in = client(&mut browser).await["sign_in"].take();
-    assert_eq!(sign_in["status"], "needs_new_password");
-    let left = t.get(&format!("/v1/users/{user}")).await.ok();
-    let count = |name: &str| left[name].as_array().unwrap().len();
-    assert_eq!(
-        ["email_addresses", "phone_numbers", "passkeys", "external_accounts"].map(count),
-        [1, 0, 0, 0],
-        "{left:#}"
-    );
-    assert_eq!(left["totp_enabled"], false);
-    let path = format!("/v1/client/sign_ins/{}/reset_password", sign_in["id"].as_str().unwrap());
-    let done = browser.post(&path, json!({"password": "another horse battery"})).await.ok();
+    let done = browser.post("/v1/client/sign_ups", json!({"transfer": true})).await.ok();
     assert_eq!(done["response"]["status"], "complete");
-    let left = t.get(&format!("/v1/users/{user}")).await.ok();
-    assert_eq!(left["external_accounts"][0]["provider_user_id"], "42");
+    let owner = done["client"]["sessions"][0]["user"].clone();
+    assert_ne!(owner["id"], user.as_str());
+    assert_eq!(owner["email_addresses"][0]["email_address"], EMAIL);
+    assert_eq!(owner["external_accounts"][0]["provider_user_id"], "42");
+    // What the stranger has leads to what the stranger has made, which the address does not name any more.
+    let seen = client(&mut stranger).await["sessions"][0]["user"].take();
+    assert_eq!((&seen["id"], seen["email_addresses"].as_array().unwrap().len()), (&json!(user), 1));
+    let again = t.browser().post("/v1/client/sign_ins", fields).await;
+    assert_ne!(again.json["response"]["status"], "complete", "{:#}", again.json);
     let path = format!("/v1/client/sign_ins/{}/attempt_second_factor", attempt["id"].as_str().unwrap());
     let refused = waiting.post(&path, json!({"strategy": "totp", "code": "123456"})).await;
-    refused.is_error(400, "client_state_invalid");
-    let refused = crate::passkeys::sign_in(&mut t.browser(), &mut device).await;
-    assert_eq!(refused.code(), "passkey_not_registered");
+    assert_ne!(refused.status, 200, "{:#}", refused.json);
+    let mut elsewhere = t.browser();
+    let begun = begin(&mut elsewhere, "sign_ins").await;
+    through(&mut elsewhere, &begun, "email_address=stranger@example.com&id=666").await;
+    assert_ne!(client(&mut elsewhere).await["sessions"][0]["user"]["id"], owner["id"]);
+    let entered = crate::passkeys::sign_in(&mut t.browser(), &mut device).await.ok();
+    assert_eq!(entered["client"]["sessions"][0]["user"]["id"], user.as_str());
+}
+
+/// Of an account of which nothing was proven nothing stays that the stranger has put there.
+#[tokio::test]
+async fn a5_nothing_that_a_stranger_gave_stays_on_the_account() {
+    let t = prepared(Before::Unproven).await;
+    let found = t.get("/v1/users").await.ok()[0].clone();
+    let user = found["id"].as_str().unwrap();
+    for (path, name, value) in [
+        ("/v1/phone_numbers", "phone_number", "+15555550100"),
+        ("/v1/email_addresses", "email_address", "stranger@example.com"),
+    ] {
+        t.post(path, json!({"user_id": user, name: value, "verified": false})).await.ok();
+    }
+    let mut browser = t.browser();
+    let begun = begin(&mut browser, "sign_ins").await;
+    assert_eq!(through(&mut browser, &begun, ADA).await, BACK);
+    let left = t.get(&format!("/v1/users/{user}")).await.ok();
+    let count = |name: &str| left[name].as_array().unwrap().len();
+    assert_eq!(["email_addresses", "phone_numbers"].map(count), [1, 0], "{left:#}");
+    assert_eq!(left["email_addresses"][0]["verification"]["status"], "verified");
 }
 
 /// A6: an address that somebody has derived from one that is not theirs any more.
