@@ -1,14 +1,17 @@
-//! The tickets of invitations to the application: followed by signing in, or by a link where somebody is signed in already.
+//! The tickets of invitations to the application: followed when somebody has signed in, or by a link where they are signed in
+//! already.
 //! Signing up by one is `flows/sign_up/tickets.rs`.
 
-use latchkey_base::{Code, Result};
+use latchkey_base::kinds::InvitationId;
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::document;
 use latchkey_people::invitations::change::{accept, find_by_ticket};
 use latchkey_people::invitations::model::ApplicationInvitation;
-use latchkey_people::invitations::rules;
+use latchkey_people::invitations::{rules, store};
+use latchkey_people::tickets;
 use latchkey_people::tickets::model::TicketStatus;
 use latchkey_people::users::change::save_user;
 use latchkey_people::users::input::Metadata;
@@ -17,15 +20,25 @@ use latchkey_people::users::model::User;
 
 use crate::invited::{self, FollowedLink, NextStep};
 
-/// Uses up an invitation for whoever has proven the invited address, and returns them, locked. `None` if the ticket is not
+/// Whoever has proven the invited address, locked, with the invitation, which is not used up yet. `None` if the ticket is not
 /// of an invitation. The client must be locked before.
-pub async fn follow(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<User>> {
+pub async fn shown(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<(User, InvitationId)>> {
     let Some(invitation) = find_by_ticket(tx, act, ticket).await? else { return Ok(None) };
     rules::check_open(&invitation, act.now)?;
     let address = &invitation.details.email_address;
     let is_invited = |user: &User| rules::is_for(&invitation, user);
     let user = invited::lock_holder(tx, act, address, Code::InvitationAccountNotExists, is_invited).await?;
-    Ok(Some(take(tx, act, user, &invitation).await?))
+    Ok(Some((user, invitation.id)))
+}
+
+/// Uses up an invitation for somebody who has signed in by it, and is locked.
+pub async fn follow(tx: &mut Tx, act: &Act, user: User, id: &InvitationId) -> Result<User> {
+    let invitation = store::find(tx, &act.instance, id).await?.ok_or_else(tickets::rules::invalid)?;
+    match rules::is_for(&invitation, &user) {
+        true => take(tx, act, user, &invitation).await,
+        // They have lost the invited address since.
+        false => Err(Error::new(Code::InvitationAccountNotExists)),
+    }
 }
 
 /// Uses up an invitation for somebody who has an account, and is locked. They have its metadata from now on, beside their

@@ -297,6 +297,34 @@ async fn whoever_has_an_account_signs_in_by_the_invitation() {
     assert_eq!(status(&t, &made).await, "pending");
 }
 
+/// Whoever only reads the mailbox gets nothing that was promised, and uses nothing up.
+#[tokio::test]
+async fn what_was_promised_is_given_after_the_second_factor() {
+    let t = server(|_| ()).await;
+    let fields = json!({"email_address": ["ada@example.com"], "backup_codes": ["first-code-1"],
+        "totp_secret": "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"});
+    let ada = t.user(fields).await["id"].as_str().unwrap().to_owned();
+    let body =
+        json!({"email_address": "ada@example.com", "ignore_existing": true, "public_metadata": {"b": 2}});
+    let made = t.post(PATH, body).await.ok();
+    for gives_up in [true, false] {
+        let mut browser = t.browser();
+        let sign_in = browser.post(SIGN_INS, with_ticket(&made)).await.ok()["response"].take();
+        assert_eq!(sign_in["status"], "needs_second_factor");
+        assert_eq!(t.shown(&ada).await["public_metadata"], json!({}));
+        assert_eq!(status(&t, &made).await, "pending");
+        if gives_up {
+            continue;
+        }
+        let path = format!("{SIGN_INS}/{}/attempt_second_factor", sign_in["id"].as_str().unwrap());
+        let right = json!({"strategy": "backup_code", "code": "first-code-1"});
+        assert_eq!(browser.post(&path, right).await.ok()["response"]["status"], "complete");
+    }
+    assert_eq!(t.shown(&ada).await["public_metadata"], json!({"b": 2}));
+    assert_eq!(status(&t, &made).await, "accepted");
+    t.browser().post(SIGN_INS, with_ticket(&made)).await.is_error(400, "invitation_already_accepted");
+}
+
 #[tokio::test]
 async fn the_link_leads_to_what_is_left_to_do() {
     let t = server(|_| ()).await;

@@ -1,22 +1,23 @@
-//! The tickets of invitations to organizations: followed by signing in, or by a link where somebody is signed in already.
+//! The tickets of invitations to organizations: followed when somebody has signed in, or by a link where they are signed in
+//! already.
 //! Signing up by one is `flows/sign_up/tickets.rs`.
 
-use latchkey_base::kinds::OrganizationId;
-use latchkey_base::{Code, Result};
+use latchkey_base::kinds::OrganizationInvitationId;
+use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_organizations::invitations::change::{accept, find_by_ticket};
-use latchkey_organizations::invitations::model::InvitationParts;
-use latchkey_organizations::invitations::rules;
+use latchkey_organizations::invitations::model::{Invitation, InvitationParts};
+use latchkey_organizations::invitations::{rules, store};
 use latchkey_organizations::orgs::rules::check_enabled;
 use latchkey_people::users::model::User;
 
 use crate::invited::{self, FollowedLink, NextStep};
 
-/// Makes whoever has proven the invited address a member, and returns them, locked, with the organization. `None` if the
-/// ticket is not of an invitation. The client must be locked before.
-pub async fn follow(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<(User, OrganizationId)>> {
+/// Whoever has proven the invited address, locked, with the invitation, which is not used up yet. `None` if the ticket is not
+/// of an invitation. The client must be locked before.
+pub async fn shown(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<(User, Invitation)>> {
     let Some(InvitationParts { invitation, .. }) = find_by_ticket(tx, act, ticket).await? else {
         return Ok(None);
     };
@@ -26,8 +27,19 @@ pub async fn follow(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<(User
     let missing = Code::OrganizationInvitationIdentificationNotExist;
     let is_invited = |user: &User| rules::is_for(&invitation, user);
     let user = invited::lock_holder(tx, act, address, missing, is_invited).await?;
-    accept(tx, act, &user, &invitation.id).await?;
-    Ok(Some((user, invitation.organization)))
+    Ok(Some((user, invitation)))
+}
+
+/// Makes somebody a member who has signed in by an invitation, and is locked.
+pub async fn follow(tx: &mut Tx, act: &Act, user: &User, id: &OrganizationInvitationId) -> Result<()> {
+    check_enabled(&act.settings)?;
+    let found = store::find(tx, &act.instance, id).await?;
+    let gone = || Error::new(Code::OrganizationInvitationToDeletedOrganization);
+    match rules::is_for(&found.ok_or_else(gone)?, user) {
+        true => accept(tx, act, user, id).await.map(|_| ()),
+        // They have lost the invited address since.
+        false => Err(Error::new(Code::OrganizationInvitationIdentificationNotExist)),
+    }
 }
 
 /// Opens the link of an invitation. Where whoever has the address is signed in, they join. `None` if the ticket is not of

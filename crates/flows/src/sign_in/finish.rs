@@ -14,7 +14,7 @@ use latchkey_presence::sessions::store as sessions;
 use latchkey_presence::sign_ins::model::{AwaitingProof, ChosenPassword, SignInStep};
 
 use super::attempt::{SignInAttempt, SignInContext};
-use super::{password, rules};
+use super::{password, rules, ticket};
 use crate::enter::{self, NewSession};
 use crate::factors::proof::verified;
 use crate::factors::rules::check_open;
@@ -105,6 +105,7 @@ pub async fn complete(
     let user = with_proven_contacts(tx, context, &attempt, user).await?;
     let user = redeem_awaiting(tx, context, &mut attempt, user).await?;
     let user = set_password(tx, context, &mut attempt, user).await?;
+    let user = ticket::follow(tx, &context.act, &mut attempt, user).await?;
     if !is_by_ticket(&attempt) {
         check_sign_in(tx, &context.act, &user).await?;
     }

@@ -1,9 +1,11 @@
-//! Tickets: they say who it is and prove it. Those of invitations to organizations also make the person a member.
+//! Tickets: they say who it is and prove it. Those of invitations are followed once all that is asked for is proven: whoever
+//! has one factor only must not join, nor use the ticket up.
 
 use latchkey_base::kinds::SignInId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_people::challenges::model::Challenge;
 use latchkey_people::restrictions::check::{check_invited, check_sign_in};
@@ -12,7 +14,7 @@ use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sessions::rules::Entry;
-use latchkey_presence::sign_ins::model::{ClaimedIdentity, Named};
+use latchkey_presence::sign_ins::model::{ClaimedIdentity, Named, ShownInvitation};
 use latchkey_presence::sign_ins::{rules as attempts, store};
 
 use super::attempt::{self, SignInAttempt, SignInContext};
@@ -51,18 +53,21 @@ pub async fn redeem(
     present: &[Session],
 ) -> Result<SignInAttempt> {
     let act = &context.act;
-    if let Some(user) = application_invitations::follow(tx, act, ticket.expose()).await? {
+    if let Some((user, invitation)) = application_invitations::shown(tx, act, ticket.expose()).await? {
         check_invited(tx, act, &user).await?;
+        attempt.sign_in.invitation = Some(ShownInvitation::Application(invitation));
         return enter(tx, context, attempt, user, present).await;
     }
-    if let Some((user, organization)) = invitations::follow(tx, act, ticket.expose()).await? {
+    if let Some((user, invitation)) = invitations::shown(tx, act, ticket.expose()).await? {
         // Members invite: that opens the organization, and not the application.
         check_sign_in(tx, act, &user).await?;
-        attempt.sign_in.organization = Some(organization);
+        attempt.sign_in.organization = Some(invitation.organization);
+        attempt.sign_in.invitation = Some(ShownInvitation::Organization(invitation.id));
         return enter(tx, context, attempt, user, present).await;
     }
     let redeemed = tickets::redeem(tx, act, ticket.expose()).await?;
     let user = redeemed.user;
+    attempt.sign_in.invitation = None;
     attempt.sign_in.organization = redeemed.organization;
     match redeemed.actor {
         Some(actor) => {
@@ -78,6 +83,18 @@ pub async fn redeem(
             finish::open(tx, context, attempt, user, entry).await
         }
         None => enter(tx, context, attempt, user, present).await,
+    }
+}
+
+/// Follows the invitation whose ticket was shown, if one was.
+pub async fn follow(tx: &mut Tx, act: &Act, attempt: &mut SignInAttempt, user: User) -> Result<User> {
+    match attempt.sign_in.invitation.take() {
+        Some(ShownInvitation::Application(id)) => application_invitations::follow(tx, act, user, &id).await,
+        Some(ShownInvitation::Organization(id)) => {
+            invitations::follow(tx, act, &user, &id).await?;
+            Ok(user)
+        }
+        None => Ok(user),
     }
 }
 

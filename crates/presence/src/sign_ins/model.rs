@@ -2,7 +2,8 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{
-    ClientId, IdentificationId, InstanceId, OrganizationId, SessionId, SignInId, UserId,
+    ClientId, IdentificationId, InstanceId, InvitationId, OrganizationId, OrganizationInvitationId,
+    SessionId, SignInId, UserId,
 };
 use latchkey_kernel::limits::ATTEMPT_MS;
 use latchkey_kernel::strategy::Strategy;
@@ -42,6 +43,9 @@ pub struct SignIn {
     /// What is to be redeemed once all that is asked for is proven.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub awaiting: Option<AwaitingProof>,
+    /// The invitation whose ticket was shown. It is followed once all that is asked for is proven.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub invitation: Option<ShownInvitation>,
     /// The organization that the session begins with, if a ticket says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub organization: Option<OrganizationId>,
@@ -72,6 +76,16 @@ pub struct AwaitingProof {
     pub strategy: Strategy,
     /// As the strategy itself reads it.
     pub proof: Value,
+}
+
+/// An invitation whose ticket somebody showed to sign in.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShownInvitation {
+    /// To the application.
+    Application(InvitationId),
+    /// To an organization.
+    Organization(OrganizationInvitationId),
 }
 
 /// What is next in an attempt to sign in.
@@ -160,6 +174,7 @@ impl SignIn {
             links: SentLinks::default(),
             new_password: None,
             awaiting: None,
+            invitation: None,
             organization: None,
             created_session: None,
             locale,

@@ -69,16 +69,50 @@ async fn a_ticket_is_a_first_factor_and_the_second_one_is_still_asked_for() {
     let organization = organization(&t).await;
     let made = organization.invite(&t, "bob@example.com").await;
     let secret = latchkey_jose::totp::base32_encode(b"authenticator 000001");
-    let bob = t.user(json!({"email_address": ["bob@example.com"], "totp_secret": secret})).await;
+    let fields = json!({"email_address": ["bob@example.com"], "totp_secret": secret,
+        "backup_codes": ["first-code-1"]});
+    let bob = t.user(fields).await;
+    // Somebody gives up before that.
+    let given_up = response(t.browser().post(SIGN_INS, with_ticket(&made)).await);
+    assert_eq!(given_up["status"], "needs_second_factor");
     let mut browser = t.browser();
     let sign_in = response(browser.post(SIGN_INS, with_ticket(&made)).await);
     assert_eq!(
         (&sign_in["status"], &sign_in["created_session_id"]),
         (&json!("needs_second_factor"), &Value::Null)
     );
-    // The address is proven by now, and nothing more is needed to be a member.
-    assert!(organization.members(&t).await.contains(&text(&bob["id"])));
     assert_eq!(response(browser.get("/v1/client").await)["sessions"], json!([]));
+    // Whoever only reads the mailbox does not join, and uses nothing up.
+    assert!(!organization.members(&t).await.contains(&text(&bob["id"])));
+    assert_eq!(organization.shown(&t, &made["id"]).await["status"], "pending");
+    let path = format!("{SIGN_INS}/{}/attempt_second_factor", text(&sign_in["id"]));
+    let wrong = browser.post(&path, json!({"strategy": "backup_code", "code": "other-code-2"})).await;
+    assert_eq!(wrong.status, 422);
+    assert!(!organization.members(&t).await.contains(&text(&bob["id"])));
+    let right = json!({"strategy": "backup_code", "code": "first-code-1"});
+    assert_eq!(response(browser.post(&path, right).await)["status"], "complete");
+    assert!(organization.members(&t).await.contains(&text(&bob["id"])));
+    assert_eq!(organization.shown(&t, &made["id"]).await["status"], "accepted");
+    let session = response(browser.get("/v1/client").await)["sessions"][0].take();
+    assert_eq!(session["last_active_organization_id"], json!(organization.id));
+}
+
+#[tokio::test]
+async fn what_is_revoked_before_the_second_factor_lets_nobody_join() {
+    let t = server(|_| ()).await;
+    let organization = organization(&t).await;
+    let made = organization.invite(&t, "bob@example.com").await;
+    let fields = json!({"email_address": ["bob@example.com"], "backup_codes": ["first-code-1"],
+        "totp_secret": latchkey_jose::totp::base32_encode(b"authenticator 000001")});
+    let bob = t.user(fields).await;
+    let mut browser = t.browser();
+    let sign_in = response(browser.post(SIGN_INS, with_ticket(&made)).await);
+    let path = format!("/v1/organizations/{}/invitations/{}/revoke", organization.id, text(&made["id"]));
+    t.post(&path, json!({})).await.ok();
+    let path = format!("{SIGN_INS}/{}/attempt_second_factor", text(&sign_in["id"]));
+    let right = json!({"strategy": "backup_code", "code": "first-code-1"});
+    browser.post(&path, right).await.is_error(400, "organization_invitation_revoked_code");
+    assert!(!organization.members(&t).await.contains(&text(&bob["id"])));
 }
 
 #[tokio::test]
