@@ -229,12 +229,52 @@ async fn no_instance_gets_a_host_whose_requests_are_for_another() {
     let live = production(&t, &["taken.example.org"]).await;
     // Requests to a port that nobody has are for whoever has the name.
     add(&t, &t.tenant, "taken.example.org:8443").await.is_problem(422, "form_already_exists", "name");
-    add(&t, &t.tenant, "free.example.org:8443").await.ok();
-    add(&t, &live, "free.example.org").await.ok();
+    add(&t, &t.tenant, "free.localhost:8443").await.ok();
+    add(&t, &live, "free.localhost").await.ok();
     // Hosted pages of `clerk.` are looked for at `accounts.`
     let pages = json!([{"name": "other.example.org", "frontend_api": "accounts.taken.example.org"}]);
     let faults = faults(&t, &t.tenant, "satellites", pages).await;
     assert!(faults.iter().any(|fault| fault.text.contains("accounts.taken.example.org")), "{faults:?}");
+}
+
+/// Hosts below one registrable domain share cookies and trust each other: they are all of whoever was there first, unless
+/// the operator says otherwise.
+#[tokio::test]
+async fn no_instance_gets_a_host_on_a_domain_of_another() {
+    let t = TestServer::start().await;
+    let (one, two) = (production(&t, &["shop.example.org"]).await, production(&t, &[]).await);
+    let change = json!({"home_url": "https://www.example.net"});
+    t.call(Some(&one), "POST", "/v1/instance/change_domain", Some(change)).await;
+    add(&t, &one, "me.vercel.app").await.ok();
+    let own = add(&t, &two, "own.example.dev").await.ok();
+    let main = primary(&t, &two).await;
+    for domain in ["example.org", "stage.example.org", "clerk.example.org", "example.net", "a.b.example.net"]
+    {
+        add(&t, &two, domain).await.is_problem(422, "form_already_exists", "name");
+        let body = json!({"name": domain, "is_secondary": true});
+        for held in [&own, &main] {
+            patch(&t, &two, held, body.clone()).await.is_problem(422, "form_already_exists", "name");
+        }
+        let body = json!({"home_url": format!("https://{domain}"), "is_secondary": true});
+        let moved = t.call(Some(&two), "POST", "/v1/instance/change_domain", Some(body)).await;
+        moved.is_problem(422, "form_already_exists", "home_url");
+        assert!(!serves(&t, &format!("clerk.{domain}")).await || domain == "example.net");
+    }
+    // Its own hosts are next to each other, and what only ends alike is another domain.
+    add(&t, &one, "blog.example.org").await.ok();
+    add(&t, &one, "blog.example.net").await.ok();
+    for domain in ["notexample.org", "example.org.example.com", "you.vercel.app", "more.example.dev"] {
+        add(&t, &two, domain).await.ok();
+    }
+    // Whoever runs the server may say so.
+    set(&t, &two, "satellites", json!([{"name": "stage.example.org"}])).await;
+    assert!(serves(&t, "clerk.stage.example.org").await);
+    // A name counts also where its Frontend API is elsewhere.
+    set(&t, &two, "satellites", json!([{"name": "a.example.dev", "frontend_api": "clerk.b.example.dev"}]))
+        .await;
+    let held = domains(&t, &two).await[0].clone();
+    let named = patch(&t, &two, &held, json!({"name": "shop.example.net"})).await;
+    named.is_problem(422, "form_already_exists", "name");
 }
 
 #[tokio::test]

@@ -119,7 +119,7 @@ where
     let edit = rule(&found.ok_or_else(|| Error::not_found("instance", &act.instance))?)?;
     if let Some(host) = &edit.claimed {
         hosts::lock_hosts(tx).await?;
-        if app.is_reserved(host) || hosts::holder(tx, &act.instance, host).await?.is_some() {
+        if app.is_reserved(host) || is_of_another(tx, act, host).await? {
             return Err(edit.taken());
         }
     }
@@ -131,6 +131,13 @@ where
     }
     let frontend_api = edit.host.unwrap_or_else(|| before.frontend_api.clone());
     Ok((Instance { frontend_api, settings: after, ..before }, left))
+}
+
+/// Whether a host is another instance's, or lies on a domain of one. Who may have names on the domain of somebody else is for
+/// the operator to say, who makes and moves instances on the command line.
+async fn is_of_another(tx: &mut Tx, act: &Act, host: &str) -> Result<bool> {
+    Ok(hosts::holder(tx, &act.instance, host).await?.is_some()
+        || hosts::is_beside_others(tx, &act.instance, host).await?)
 }
 
 /// Ends the first sessions of a domain that was left; a job ends what remains, or all if this fails.

@@ -36,10 +36,10 @@ impl DomainEdit {
         self.edits.push((path.to_owned(), value));
     }
 
-    /// Somebody has the claimed host already.
+    /// Somebody has the claimed host already, or another one of its registrable domain.
     pub fn taken(&self) -> Error {
         Error::param(Code::FormAlreadyExists, self.param)
-            .saying("This domain is already taken: its Frontend API is that of another domain or instance.")
+            .saying("This domain is already taken: its Frontend API is that of another domain or instance, or lies on a domain of another instance.")
     }
 
     /// What is wrong with the settings, told by the field it comes from.
@@ -95,9 +95,8 @@ pub fn update(instance: &Instance, id: &DomainId, input: UpdateInstanceDomain) -
         let name = satellite_name(instance, &text)?;
         if satellite.name != name {
             check_unique(instance, &name)?;
-            if satellite.frontend_api.is_none() {
-                edit.claimed = Some(host(&name));
-            }
+            // Also where its Frontend API stays elsewhere: pages of the name are taken for the application's own.
+            edit.claimed = Some(host(&name));
             (satellite.id, satellite.name) = (Some(id.clone()), name);
         }
     }

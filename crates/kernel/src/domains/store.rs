@@ -26,6 +26,24 @@ pub async fn lock_hosts(tx: &mut Tx) -> Result<()> {
     Ok(())
 }
 
+/// Whether the registrable domain of a host is that of another instance: its Frontend API or that of a satellite lies there.
+/// All hosts below such a domain share cookies, so the first one to be there has them all. Hosts that have no registrable
+/// domain, and those of one's own machine, are each for themselves.
+pub async fn is_beside_others(tx: &mut Tx, instance: &InstanceId, host: &str) -> Result<bool> {
+    let is_local = |domain: &&str| {
+        let end = domain.rsplit('.').next().unwrap_or_default();
+        end == "localhost" || end.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let domain = hosts::registrable(host).filter(|domain| !is_local(domain)).map(str::to_ascii_lowercase);
+    let Some(domain) = domain else { return Ok(false) };
+    let pattern = format!("%{domain}%");
+    let sql = "SELECT frontend_api FROM instances WHERE id <> $1 AND frontend_api LIKE $2 UNION ALL \
+               SELECT host FROM satellite_hosts WHERE instance_id <> $1 AND host LIKE $2";
+    let found = tx.all(&[sql], &[instance.into(), pattern.into()], |row| row.text(0)).await?;
+    // What is a wildcard in the pattern finds more hosts than are meant.
+    Ok(found.iter().any(|other| hosts::registrable(other) == Some(&domain)))
+}
+
 /// The other instance that requests to a host are for, if there is one.
 pub async fn holder(tx: &mut Tx, instance: &InstanceId, host: &str) -> Result<Option<InstanceId>> {
     let sql = "SELECT id FROM instances WHERE id <> $1 AND frontend_api = $2 UNION ALL \

@@ -75,7 +75,7 @@ async fn after_a_change_of_domain_the_new_host_serves_and_everybody_is_signed_ou
         t.call(Some(&live), "POST", &format!("/v1/sessions/{}/tokens", after.session), None).await.ok();
     assert_eq!(claims(token["jwt"].as_str().unwrap())["iss"], "https://clerk.example.net");
     // The host that was left is free for others.
-    change(&t, &t.other, json!({"home_url": "https://old.example.org", "is_secondary": true})).await;
+    change(&t, &t.other, json!({"home_url": "https://old.example.info", "is_secondary": true})).await;
     change(&t, &live, json!({"home_url": "https://example.org"})).await;
     let taken = change(&t, &t.other, json!({"home_url": "https://www.example.net"})).await;
     assert_eq!(taken.status, 202, "{:#}", taken.json);
@@ -91,10 +91,10 @@ async fn all_ways_to_change_the_domain_do_the_same() {
     {
         let live = production(&t, &[]).await;
         let (_, signed_in) = someone(&t, &live, "ann@example.com").await;
-        let body = json!({"home_url": format!("https://app.d{number}.example.co.uk"), "is_secondary": true});
+        let body = json!({"home_url": format!("https://app.d{number}-example.co.uk"), "is_secondary": true});
         let answer = t.call(Some(&live), method, path, Some(body.clone())).await;
         assert_eq!((answer.status, answer.bytes.len()), (202, 0), "{path}");
-        assert_eq!(primary(&t, &live).await["name"], format!("app.d{number}.example.co.uk"));
+        assert_eq!(primary(&t, &live).await["name"], format!("app.d{number}-example.co.uk"));
         assert_eq!(status(&t, &live, &signed_in.session).await, "revoked");
         t.call(Some(&t.tenant), method, path, Some(body)).await.is_error(400, "domain_update_forbidden");
         let missing = t.call(Some(&live), method, path, Some(json!({"is_secondary": true}))).await;
@@ -114,7 +114,7 @@ async fn a_domain_that_cannot_be_is_refused_and_nothing_changes() {
     let t = TestServer::start().await;
     let live = production(&t, &["shop.example.org"]).await;
     let (_, signed_in) = someone(&t, &live, "ann@example.com").await;
-    add(&t, &t.other, "taken.example.org").await.ok();
+    add(&t, &t.other, "taken.example.info").await.ok();
     let before = t.everything().await;
     for (url, code) in [
         ("", "form_param_missing"),
@@ -128,7 +128,7 @@ async fn a_domain_that_cannot_be_is_refused_and_nothing_changes() {
         ("https://localhost", "form_param_value_invalid"),
         // A satellite of its own, and one of another instance.
         ("https://shop.example.org", "form_param_value_invalid"),
-        ("https://taken.example.org", "form_already_exists"),
+        ("https://taken.example.info", "form_already_exists"),
     ] {
         let answer = change(&t, &live, json!({"home_url": url, "is_secondary": true})).await;
         answer.is_problem(422, code, "home_url");
@@ -139,7 +139,7 @@ async fn a_domain_that_cannot_be_is_refused_and_nothing_changes() {
         (json!({"name": ""}), "form_param_nil", "name"),
         (json!({"name": "example.net:8443"}), "form_param_value_invalid", "name"),
         (json!({"name": "https://example.net"}), "form_param_value_invalid", "name"),
-        (json!({"name": "taken.example.org", "is_secondary": true}), "form_already_exists", "name"),
+        (json!({"name": "taken.example.info", "is_secondary": true}), "form_already_exists", "name"),
         (json!({"is_secondary": false}), "form_conditional_param_missing", "name"),
         (json!({"proxy_url": "http://example.net/__clerk"}), "form_param_format_invalid", "proxy_url"),
         (json!({"proxy_url": ""}), "form_param_format_invalid", "proxy_url"),
