@@ -116,7 +116,8 @@ impl TestServer {
         match known {
             Some(domain) => text(&domain["id"]),
             None => {
-                let name = format!("{}.example.org", tenant.id).to_lowercase().replace('_', "-");
+                // Each instance has a registrable domain of its own.
+                let name = format!("{}.example", tenant.id).to_lowercase().replace('_', "-");
                 let body = json!({"name": name, "is_satellite": true});
                 text(&self.call(Some(tenant), "POST", "/v1/domains", Some(body)).await.ok()["id"])
             }

@@ -498,7 +498,8 @@ async fn a_short_page_waits_for_a_place_where_it_shows_or_counts_much() {
     let places = taken_places(&t).await;
     t.get("/v1/users?limit=10").await.ok();
     t.get("/v1/redirect_urls?limit=1").await.ok();
-    for path in ["/v1/users?limit=40", "/v1/redirect_urls?limit=1&paginated=true"] {
+    t.get("/v1/events?limit=10").await.ok();
+    for path in ["/v1/users?limit=40", "/v1/redirect_urls?limit=1&paginated=true", "/v1/events?limit=100"] {
         assert_eq!(waits(&t, Box::pin(t.get(path))).await, is_sqlite, "{path}");
     }
     drop(places);

@@ -189,9 +189,11 @@ async fn reauthorize(
     id: &str,
     input: ReauthorizeAccount,
 ) -> Result<ExternalAccount> {
-    // An account that was begun and never proven is connected by it.
-    person.check_reverified(cx.now)?;
     let held = account(&person.user, id)?;
+    if !held.is_verified() {
+        // It is connected by this. Of one that is connected already, the same account has to come back.
+        person.check_reverified(cx.now)?;
+    }
     let (visitor, act) = (&person.visitor, person.visitor.act(cx));
     let connection = protocol::find(&act, visitor.site.environment, &held.account.provider)?;
     // What was agreed to before is asked for again: a provider that forgets it would take it away.

@@ -6,7 +6,8 @@ use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::{EVENT_WAIT_SECONDS, EVENTS_PAGE};
-use latchkey_kernel::slow::{LanePlace, WorkOwner};
+use latchkey_kernel::reads::{LongTurn, Reads};
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::waiter::{Waiter, patience};
 use latchkey_web::api::Api;
 use latchkey_web::query::Query;
@@ -45,8 +46,8 @@ fn page() -> i64 {
 }
 
 async fn list(cx: Cx, key: SecretKey, Query(query): Query<FeedQuery>) -> Result<Response, Failure> {
-    let (page, _place) = awaited(&cx, &key, &query).await?;
-    cx.reply(&view::feed(&page.events, page.last_seq, page.has_more, &cx.app.master))
+    let (page, turn) = awaited(&cx, &key, &query).await?;
+    turn.write(|| cx.reply(&view::feed(&page.events, page.last_seq, page.has_more, &cx.app.master)))
 }
 
 struct Page {
@@ -56,35 +57,28 @@ struct Page {
     has_more: bool,
 }
 
-/// The next events, with the place that a long page takes until it is written. Waits for the first as long as the caller
-/// wants.
-async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<(Page, Option<LanePlace>)> {
+/// The next events, with the turn that a page of megabytes has until it is written. Waits for the first as long as the caller
+/// wants, which nobody does in turn.
+async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<(Page, LongTurn)> {
     let patience = patience(query.wait.as_deref(), EVENT_WAIT_SECONDS)?;
     let mut waiter =
         Waiter::new(cx.app.bell.listen_to(&key.instance), &cx.app.feed_places, &key.instance, patience);
     loop {
-        let place = place(cx, key, query.limit).await?;
-        let page = next(cx, key, query).await?;
+        let turn = LongTurn::default();
+        let page = next(cx, key, query, &turn).await?;
         if !page.events.is_empty() {
-            return Ok((page, place));
+            return Ok((page, turn));
         }
-        drop(place);
+        drop(turn);
         if !waiter.again().await? {
-            return Ok((page, None));
+            return Ok((page, LongTurn::default()));
         }
     }
 }
 
-/// Long pages have megabytes: a few are read and written at once, and tenants take turns.
-async fn place(cx: &Cx, key: &SecretKey, limit: i64) -> Result<Option<LanePlace>> {
-    match limit > EVENTS_PAGE {
-        true => cx.app.long_reads.place(&WorkOwner::backend(&key.instance)).await.map(Some),
-        false => Ok(None),
-    }
-}
-
-async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<Page> {
-    let mut tx = cx.app.db.read().await?;
+async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery, turn: &LongTurn) -> Result<Page> {
+    let reads = Reads::new(&cx.app, WorkOwner::backend(&key.instance)).in_turn(turn);
+    let mut tx = if query.limit > EVENTS_PAGE { reads.long().await? } else { reads.short().await? };
     // Before the events: whatever has a number up to this one can be seen from now on.
     let head = store::head(&mut tx, &key.instance).await?;
     let events = store::page(&mut tx, &key.instance, query.after.unwrap_or_default(), query.limit).await?;
