@@ -58,6 +58,11 @@ impl CopiedRow {
         }
     }
 
+    /// Whether it can be compared with others.
+    pub fn is_comparable(&self) -> bool {
+        matches!(self.0, Copied::Sqlite(_))
+    }
+
     /// How many bytes it takes.
     pub fn size(&self) -> usize {
         match &self.0 {

@@ -365,14 +365,26 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Option<Vec<T>>> {
+        // It has a limit of its own then, and is not done again in turn.
+        let longer = self.longer().and_then(Option::take);
         self.limit_steps(Some(steps))?;
         let outcome = self.rows(sql, params, read).await;
         self.limit_steps(None)?;
+        if let Some(place) = self.longer() {
+            *place = longer;
+        }
         if matches!(outcome, Err(DbError::GaveUp)) {
             return Ok(None);
         }
         self.failed |= outcome.is_err();
         outcome.map(Some)
+    }
+
+    fn longer(&mut self) -> Option<&mut Option<Longer>> {
+        match &mut self.inner {
+            Inner::Reader { longer, .. } => Some(longer),
+            Inner::Writer(_) | Inner::Postgres { .. } => None,
+        }
     }
 
     fn limit_steps(&mut self, steps: Option<i64>) -> Result<()> {
@@ -391,14 +403,17 @@ impl Tx {
         params: &[Value],
         read: Read<T>,
     ) -> Result<Vec<T>> {
-        if let Inner::Reader { connection: Some(connection), long, longer, .. } = &mut self.inner
-            && longer.is_some()
+        if let Inner::Reader { connection, home, long, longer } = &mut self.inner
+            && let (Some(open), true) = (connection.as_mut(), longer.is_some())
         {
-            match sqlite::query_short(connection, &sqlite::placeholders(&sql), params, read) {
+            match sqlite::query_short(open, &sqlite::placeholders(&sql), params, read) {
                 Err(DbError::GaveUp) => {
+                    // Others read with the connection meanwhile.
+                    connection.take().into_iter().for_each(|connection| home.give_back(connection));
                     if let Some(longer) = longer.take() {
                         *long = Some(longer.place().await?);
                     }
+                    *connection = Some(home.reader()?);
                 }
                 outcome => return outcome,
             }

@@ -150,6 +150,8 @@ async fn shown_client(
 /// What happened meanwhile counts: whoever does not read those answers gets no more of them, also of writes.
 async fn place_in_crowd(cx: &Cx, site: &Site) -> Result<LanePlace> {
     let owner = WorkOwner::network(&site.instance, cx.network);
+    // Whoever waits here keeps nobody waiting for a long read.
+    cx.end_long_turn();
     let place = timeout(CROWDED_CLIENT_WAIT, cx.app.crowded_clients.place(&owner)).await;
     let place = place.unwrap_or_else(|_| Err(Error::new(Code::ServiceUnavailable).retry_after(1)))?;
     cx.check_unread()?;

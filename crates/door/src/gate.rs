@@ -196,7 +196,8 @@ async fn admit(state: &AppState, request: &mut Request) -> Result<Admitted> {
     }
     let Some(rows) = rows else { return Ok(Admitted::New) };
     let now = app.clock.now();
-    let words = (request.method() == Method::GET).then(|| app.recent_answers.words(request, is_encrypted));
+    let is_repeatable = request.method() == Method::GET && rows.are_comparable();
+    let words = is_repeatable.then(|| app.recent_answers.words(request, is_encrypted));
     if let Some(mut response) =
         words.as_ref().and_then(|words| app.recent_answers.find(words, rows.rows(), now))
     {

@@ -7,7 +7,7 @@ use axum::response::{IntoResponse, Response};
 use latchkey_base::{Error, Result};
 use latchkey_kernel::cx::Cx;
 use latchkey_presence::clients::token::{self, ClientProof};
-use latchkey_web::reply::{self, Failure, Meta};
+use latchkey_web::reply::{Failure, Meta};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -73,7 +73,10 @@ impl Visitor {
     ) -> Result<Response> {
         let client = shown_client.map(|shown_client| shown_client.view(view_context(&self.site, cx.now)));
         let mut response = match outcome {
-            Ok(response) => reply::json(&Envelope { response, client }, &[], cx.version)?,
+            Ok(response) => {
+                let written = cx.reply_unversioned(&Envelope { response, client });
+                written.map_err(|Failure(error)| error)?
+            }
             Err(error) => {
                 let mut response = Failure(error).into_response();
                 if let Some(client) = client {

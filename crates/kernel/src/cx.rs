@@ -162,6 +162,11 @@ impl Cx {
         self.reads(WorkOwner::backend(instance))
     }
 
+    /// Gives the turn among the reads that take long back before the answer is written.
+    pub fn end_long_turn(&self) {
+        self.long_turn.end();
+    }
+
     /// Reads of lists on behalf of somebody.
     pub fn reads(&self, owner: WorkOwner) -> Reads<'_> {
         Reads::new(&self.app, owner).in_turn(&self.long_turn)

@@ -53,12 +53,10 @@ pub const MAILS_PER_MAILBOX: i64 = 10;
 pub const MESSAGES_FOR_KNOWN: i64 = 10;
 /// How long that while is, for texts and e-mails.
 pub const MESSAGES_WINDOW_MS: i64 = 3600 * 1000;
-/// E-mails that strangers may have sent from one address in a day, to whatever mailboxes: a thousand people of a school or
-/// a company may sign up on the same day. This machine is no address: people who come by a proxy that is not trusted, and
-/// test suites, seem to be here.
+/// E-mails that strangers may have sent from one address in a day, to whatever mailboxes: all people of a company may sign up
+/// on one. This machine is no address: people behind a proxy that is not trusted, and test suites, seem to be here.
 pub const MAILS_OF_ADDRESS: i64 = 1000;
-/// The same for text messages, which cost money, and more to some countries than whoever asks for them in a loop pays for an
-/// address.
+/// The same for text messages, which cost money.
 pub const TEXTS_OF_ADDRESS: i64 = 100;
 /// How long that day is.
 pub const MESSAGES_OF_ADDRESS_MS: i64 = 24 * 3600 * 1000;
@@ -390,6 +388,12 @@ pub const TOUCHES: PersonRate = PersonRate {
     limit: Limit { requests: 60, window_ms: TEN_SECONDS },
     is_shared: false,
 };
+/// Tokens of sessions. A page renews its own once a minute; each is a signature, which takes half a millisecond, and with
+/// a key of 4096 bits that a template may have, nine.
+pub const TOKENS: PersonRate =
+    PersonRate { name: "tokens", limit: Limit { requests: 200, window_ms: TEN_SECONDS }, is_shared: false };
+/// The same for all people of an address, who may come by a proxy that is not trusted.
+pub const TOKENS_OF_ADDRESS: Rate = Rate::per_address("tokens of people", 5000, TEN_SECONDS);
 /// The limits of operations that write and say nothing about it.
 pub const DEFAULT_RATES: DefaultRates = DefaultRates {
     for_anybody: WRITES_FOR_ANYBODY,

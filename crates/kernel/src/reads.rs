@@ -89,6 +89,10 @@ impl LongTurn {
         Ok(place)
     }
 
+    pub(crate) fn end(&self) {
+        *self.place() = None;
+    }
+
     /// Writes an answer. A long one does not keep those waiting whose requests are on the same thread.
     pub fn write<T>(&self, answer: impl FnOnce() -> T) -> T {
         let is_long = self.place().is_some();

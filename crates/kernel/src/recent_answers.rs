@@ -23,6 +23,18 @@ const LONGEST: usize = 64 * 1024;
 /// Least time between two searches for answers that are too old.
 const SWEEP_MS: i64 = 1000;
 
+/// Headers that proxies put a new value into for each request, and that nothing here reads.
+const TRACES: &[&str] = &[
+    "cf-ray",
+    "traceparent",
+    "tracestate",
+    "x-amzn-trace-id",
+    "x-cloud-trace-context",
+    "x-correlation-id",
+    "x-request-id",
+    "x-request-start",
+];
+
 /// A request, word for word.
 pub struct RequestWords {
     words: Box<[u8]>,
@@ -86,7 +98,7 @@ impl Shard {
 }
 
 impl RecentAnswers {
-    /// The words of a request: where it goes, all its headers, and whether it came over TLS. Two that have the same words get
+    /// The words of a request: where it goes, all its headers but those of traces, and whether it came over TLS. Two that have the same words get
     /// the same answer, but for what depends on the address they come from.
     pub fn words(&self, request: &Request, is_encrypted: bool) -> RequestWords {
         let mut words = Vec::with_capacity(1536);
@@ -97,6 +109,9 @@ impl RecentAnswers {
             put(&mut words, text.as_bytes());
         }
         for (name, value) in request.headers() {
+            if TRACES.contains(&name.as_str()) {
+                continue;
+            }
             put(&mut words, name.as_str().as_bytes());
             put(&mut words, value.as_bytes());
         }

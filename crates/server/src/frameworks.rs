@@ -105,7 +105,12 @@ impl Framework {
             api_url,
         ];
         let plain = target.plain_url.iter().flat_map(|url| self.plain_variables(url));
-        let last = [known(self.issuer, target.issuer.clone()), known(self.telemetry, "1".to_owned())];
+        // Backends have no scripts that know the page by themselves.
+        let page = match target.plain_url.is_none() && self.scripts.is_none() {
+            true => known(self.sign_in_url, format!("{}/sign-in", target.issuer)),
+            false => None,
+        };
+        let last = [page, known(self.issuer, target.issuer.clone()), known(self.telemetry, "1".to_owned())];
         keys.into_iter().flatten().chain(plain).chain(last.into_iter().flatten()).collect()
     }
 
@@ -287,7 +292,9 @@ mod tests {
         for one in FRAMEWORKS.iter().filter(|one| one.has_pages()) {
             let names: Vec<&str> = one.variables(&target).into_iter().map(|(name, _)| name).collect();
             let api_url = one.api_url.map(|(ApiUrl::Bare(name) | ApiUrl::Versioned(name))| name);
-            let known = [one.publishable_key, one.secret_key, api_url, one.telemetry];
+            // A backend that is to send people to the page for signing in knows no page by itself.
+            let page = one.sign_in_url.filter(|_| one.scripts.is_none());
+            let known = [one.publishable_key, one.secret_key, api_url, page, one.telemetry];
             assert_eq!(names, known.into_iter().flatten().collect::<Vec<_>>(), "{}", one.name);
         }
     }

@@ -13,7 +13,7 @@ use crate::config::{Config, LogFormat};
 pub(crate) fn start(config: &Config) {
     // HTTP/2's library tells of every frame, and of paths it cannot read, which may hold secrets.
     let filter =
-        Targets::new().with_default(config.log_level).with_target("h2", config.log_level.min(Level::WARN));
+        Targets::new().with_default(config.log_level).with_target("h2", config.log_level.min(Level::ERROR));
     // A line that cannot be written (its disk is full, say) is lost; telling so on the same stream would panic.
     let builder = tracing_subscriber::fmt()
         .with_writer(stderr)

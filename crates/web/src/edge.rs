@@ -153,9 +153,14 @@ impl Edge {
         let duration_us = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
         let network = response.extensions_mut().remove().unwrap_or(network);
         let trace_id = self.trace_id();
+        let mut code = code(&response);
         response = self.with_error(response, index, &trace_id);
         response = match is_read {
-            true => self.with_error(self.answers.hold(response, network), index, &trace_id),
+            true => {
+                let held = self.answers.hold(response, network);
+                code = code.or_else(|| self::code(&held));
+                self.with_error(held, index, &trace_id)
+            }
             // What is done is not told as refused.
             false => self.answers.hold_anyway(response, network),
         };
@@ -176,7 +181,7 @@ impl Edge {
             true => tracing::debug!(operation = name, status, duration_us, trace_id, "{name} {status}"),
             false => {
                 let shown = unknown.as_deref().unwrap_or(name);
-                tracing::info!(operation = name, status, duration_us, trace_id, "{shown} {status}");
+                tracing::info!(operation = name, status, code, duration_us, trace_id, "{shown} {status}");
             }
         }
         response
@@ -230,6 +235,12 @@ fn beginning(path: &str) -> String {
 /// A response that stands for an error until its body is written.
 fn failed(error: Error) -> Response {
     axum::response::IntoResponse::into_response(reply::Failure(error))
+}
+
+/// The first code that an error answers with. Which parameter it is about may be anybody's text, and is not logged.
+fn code(response: &Response) -> Option<&'static str> {
+    let Unwritten(error) = response.extensions().get::<Unwritten>()?;
+    Some(error.code().spec().1)
 }
 
 fn log_failure(error: &Error, operation: &str, trace_id: &str) {

@@ -75,6 +75,13 @@ impl Network {
         Network { address, ..self }
     }
 
+    /// The same, but that the proxy of an application tells of many customers. What it says is told apart by nobody else.
+    #[must_use]
+    pub fn block(self) -> Network {
+        let of_connection = Network { told_by: ToldBy::Connection, ..self }.of_customer();
+        Network { told_by: self.told_by, ..of_connection }
+    }
+
     /// The network around it, as large as one provider rents to one customer: 16 bits of IPv4, 32 of IPv6.
     #[must_use]
     pub fn wide(self) -> Network {
@@ -112,6 +119,18 @@ mod tests {
         assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:1:3::1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+    }
+
+    #[test]
+    fn a_customer_has_one_block_whoever_tells_of_it() {
+        for told in
+            [Network::told_by_proxy, |network: Network| network.told_by_proxy_of("ins_1"), |network| network]
+        {
+            let of = |text: &str| told(Network::of(text.parse().unwrap())).block();
+            assert_eq!(of("2001:db8:1:2::1"), of("2001:db8:1:ffff::1"));
+            assert_ne!(of("2001:db8:1:2::1"), of("2001:db8:2:2::1"));
+            assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        }
     }
 
     #[test]

@@ -162,7 +162,7 @@ pub(super) async fn of(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<ProofVe
     let is_it = |value: &str| fold(value) == fold(&address);
     let contact = user.email_addresses.all.iter().find(|contact| is_it(&contact.value));
     if is_vouched && unproven::is_of_another(&user, &address, act) {
-        // They sign up, and the user loses the address then.
+        // They sign up, and the user loses the address as soon as their sign-up has it.
         return Ok(ProofVerdict::Nobody(Box::new(newcomer)));
     }
     let Some((id, is_verified)) = contact.map(|contact| (contact.id.clone(), contact.is_verified())) else {

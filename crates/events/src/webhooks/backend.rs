@@ -131,7 +131,7 @@ async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhook
         )
     });
     let endpoint = work.await?;
-    let health = endpoints::health(&mut cx.app.db.read().await?, &endpoint).await?;
+    let health = endpoints::health(&mut cx.backend_reads(&key.instance).short().await?, &endpoint).await?;
     cx.reply(&view::new_endpoint(&endpoint, &health, &secrets::open(&endpoint, &cx.app.master)?))
 }
 
@@ -214,6 +214,7 @@ async fn find(cx: &Cx, key: &SecretKey, id: &WebhookEndpointId) -> Result<Endpoi
 }
 
 async fn shown(cx: &Cx, endpoint: &Endpoint) -> Reply {
-    let health = endpoints::health(&mut cx.app.db.read().await?, endpoint).await?;
+    let reads = cx.backend_reads(&endpoint.instance);
+    let health = endpoints::health(&mut reads.short().await?, endpoint).await?;
     cx.reply(&view::endpoint(endpoint, &health))
 }

@@ -7,6 +7,7 @@ use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Db, Tx};
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::instances;
+use latchkey_kernel::limits::METRICS_ROWS;
 
 use super::input::{CreateWebhookEndpoint, UpdateWebhookEndpoint};
 use super::model::{Endpoint, Health};
@@ -108,7 +109,7 @@ pub async fn health(tx: &mut Tx, endpoint: &Endpoint) -> Result<Health> {
     let (instance, id) = (&endpoint.instance, &endpoint.id);
     let recent = deliveries::store::recent(tx, instance, id, RECENT).await?;
     Ok(Health {
-        pending: deliveries::store::count_pending(tx, instance, id).await?,
+        pending: deliveries::store::count_pending(tx, instance, id, METRICS_ROWS).await?,
         unread: (feed::store::head(tx, instance).await? - endpoint.cursor_seq).max(0),
         recent: recent.into_iter().map(|status| status.name()).collect(),
     })

@@ -49,8 +49,8 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/v1/client/sessions/{session_id}/tokens", "createSessionToken", create_token)
         .summary("Get a token of a session")
         .returns::<TokenView<'_>>()
-        // Its only write is a note that the session is in use, once in ten minutes.
-        .limited_by_person(&[])
+        .limited(limits::TOKENS_OF_ADDRESS)
+        .limited_by_person(&[limits::TOKENS])
         .quiet()
         .read_ahead();
     api.post(
@@ -60,7 +60,8 @@ pub fn routes(api: &mut Api<AppState>) {
     )
     .summary("Get a token of a session from a template")
     .returns::<TokenView<'_>>()
-    .limited_by_person(&[]);
+    .limited(limits::TOKENS_OF_ADDRESS)
+    .limited_by_person(&[limits::TOKENS]);
 }
 
 async fn get(cx: Cx, SessionVisitor(visitor): SessionVisitor, Path(id): Path<SessionId>) -> Response {

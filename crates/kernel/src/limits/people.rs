@@ -75,12 +75,12 @@ impl RateLimits {
         let RateLimits::On { .. } = self else { return Ok(()) };
         let megapixels = u32::try_from(pixels.div_ceil(1_000_000)).unwrap_or(u32::MAX);
         let scope = "uploaded megapixels";
+        let of_address = || Counter::open(scope, format!("{instance}/{network}"), MEGAPIXELS_OF_ADDRESS);
+        let of_address = (!network.is_here()).then(of_address);
         // What is too much for the person or the address is not taken from the others.
-        for counter in [
-            Counter::known(scope, format!("{instance}/{person}"), MEGAPIXELS_OF_PERSON),
-            Counter::open(scope, format!("{instance}/{network}"), MEGAPIXELS_OF_ADDRESS),
-            Counter::known(scope, instance, MEGAPIXELS_OF_INSTANCE),
-        ] {
+        let own = Counter::known(scope, format!("{instance}/{person}"), MEGAPIXELS_OF_PERSON);
+        let sum = Counter::known(scope, instance, MEGAPIXELS_OF_INSTANCE);
+        for counter in [Some(own), of_address, Some(sum)].into_iter().flatten() {
             let limit = counter.limit;
             throttle.weigh(&counter, megapixels, now).await.map_err(|wait| {
                 let too_many = format!(

@@ -55,12 +55,12 @@ pub async fn send_asked(tx: &mut Tx, act: &Act, asker: Asker, message: Message<'
 struct Asked {
     /// The mailbox, if it is an e-mail.
     mailbox: Option<String>,
-    /// The address of a stranger, unless it is this machine.
+    /// The address of a stranger, or what one customer has of them, unless it is this machine.
     from: Option<String>,
 }
 
 fn asked_from(act: &Act, asker: Asker) -> Option<String> {
-    (asker == Asker::Stranger && !act.network.is_here()).then(|| act.network.to_string())
+    (asker == Asker::Stranger && !act.network.is_here()).then(|| act.network.block().to_string())
 }
 
 /// Whether a message may be sent, or why not.
@@ -89,8 +89,9 @@ async fn check_asked(
     Ok(if wait_ms > 0 { refused(wait_ms, words) } else { Ok(()) })
 }
 
-/// How long strangers at an address have no other message sent.
+/// How long strangers at an address have no other message sent. Their turn is taken behind that of the recipient.
 async fn address_wait_ms(tx: &mut Tx, act: &Act, from: &str, channel: Channel) -> Result<i64> {
+    await_turn(tx, act, from).await?;
     let most = match channel {
         Channel::Email => MAILS_OF_ADDRESS,
         Channel::Sms => TEXTS_OF_ADDRESS,
@@ -132,8 +133,8 @@ pub async fn await_turns(tx: &mut Tx, act: &Act, addresses: &[&str]) -> Result<(
 }
 
 /// Of many who ask at once each would find few messages there.
-async fn await_turn(tx: &mut Tx, act: &Act, recipient: &str) -> Result<()> {
-    Ok(tx.be_alone(&format!("messages to {recipient} of {}", act.instance)).await?)
+async fn await_turn(tx: &mut Tx, act: &Act, whose: &str) -> Result<()> {
+    Ok(tx.be_alone(&format!("messages of {whose} in {}", act.instance)).await?)
 }
 
 /// Writes a message that nobody in a browser asked for, and puts it into the outbox.

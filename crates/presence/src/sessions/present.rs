@@ -79,6 +79,11 @@ impl PresentRows {
         self.0
     }
 
+    /// Whether they can be compared with others.
+    pub fn are_comparable(&self) -> bool {
+        self.0.iter().all(CopiedRow::is_comparable)
+    }
+
     /// The rows, to be compared.
     pub fn rows(&self) -> &[CopiedRow] {
         &self.0

@@ -16,6 +16,8 @@ use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::yield_now;
+use tokio::time::Instant;
 use tower::Service;
 
 use super::answer::Answer;
@@ -26,6 +28,9 @@ use super::stop::Stop;
 
 /// Largest head of a request: room for long tokens, and no more.
 pub(super) const HEAD_BYTES: usize = 32 * 1024;
+
+/// From how long on others that wait for the thread have their turn before the next request of the same connection.
+const LONG_WORK: Duration = Duration::from_micros(300);
 
 /// Serves a connection to its end.
 pub(super) async fn serve<S>(side: &SideService, stream: S, peer: Peer, mut stop: Stop) -> Ended
@@ -73,8 +78,13 @@ fn service(
         progress.begin();
         let under_way = peer.slot.request();
         async move {
+            let began = Instant::now();
             let answer: Result<_, Infallible> = router.call(request).await;
             progress.end();
+            if began.elapsed() >= LONG_WORK {
+                // The next request of the connection may be there already: others have their turn before it.
+                yield_now().await;
+            }
             answer.map(|answer| answer.map(|body| Answer::new(body, Arc::new(under_way))))
         }
     })

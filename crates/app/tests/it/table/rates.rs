@@ -149,7 +149,7 @@ fn what_people_can_write_without_a_limit_is_known() {
     assert!(writing.iter().all(|row| row.person_rates.is_some()));
     let free = writing.iter().filter(|row| row.person_rates.is_some_and(<[_]>::is_empty));
     let free: Vec<_> = free.map(|row| row.id).collect();
-    assert_eq!(free, ["createSessionToken", "createSessionTokenWithTemplate"]);
+    assert!(free.is_empty(), "{free:?}");
     let limited = writing.iter().filter(|row| row.person_rates.is_some_and(|rates| !rates.is_empty()));
     assert!(limited.into_iter().all(|row| row.rate.is_some()), "and one for each address");
 }

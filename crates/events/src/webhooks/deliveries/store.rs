@@ -189,13 +189,18 @@ pub async fn waiting(tx: &mut Tx, at_most: i64) -> Result<i64> {
     Ok(tx.maybe(&[sql], &[at_most.into()], |row| row.int(0)).await?.unwrap_or_default())
 }
 
-/// How many deliveries of an endpoint wait for a try.
-pub async fn count_pending(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEndpointId) -> Result<i64> {
-    let list =
-        List::new("SELECT count(*) FROM webhook_deliveries").filter("instance_id = ?", vec![instance.into()]);
+/// How many deliveries of an endpoint wait for a try; counted no further than this.
+pub async fn count_pending(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    at_most: i64,
+) -> Result<i64> {
     // Only so the index of what is due is used.
-    let pending = list.filter("endpoint_id = ? AND next_at IS NOT NULL", vec![endpoint.into()]);
-    Ok(pending.count(tx).await?)
+    let sql = "SELECT count(*) FROM (SELECT 1 FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+               AND next_at IS NOT NULL LIMIT $3) AS pending";
+    let params = [instance.into(), endpoint.into(), at_most.into()];
+    Ok(tx.maybe(&[sql], &params, |row| row.int(0)).await?.unwrap_or_default())
 }
 
 /// How the newest deliveries of an endpoint stand, newest first.
