@@ -34,10 +34,6 @@ pub async fn shown(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Option<(User,
 /// Uses up an invitation for somebody who has signed in by it, and is locked.
 pub async fn follow(tx: &mut Tx, act: &Act, user: User, id: &InvitationId) -> Result<User> {
     let invitation = store::find(tx, &act.instance, id).await?.ok_or_else(tickets::rules::invalid)?;
-    if invitation.details.accepted_by.as_ref() == Some(&user.id) {
-        // They followed its link in another tab.
-        return Ok(user);
-    }
     match rules::is_for(&invitation, &user) {
         true => take(tx, act, user, &invitation).await,
         // They have lost the invited address since.

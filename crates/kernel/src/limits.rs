@@ -58,7 +58,7 @@ pub const MESSAGES_WINDOW_MS: i64 = 3600 * 1000;
 pub const MAILS_OF_ADDRESS: i64 = 1000;
 /// The same for text messages, which cost money.
 pub const TEXTS_OF_ADDRESS: i64 = 100;
-/// How long that day is.
+/// That day.
 pub const MESSAGES_OF_ADDRESS_MS: i64 = 24 * 3600 * 1000;
 /// Codes or links sent for one challenge.
 pub const CHALLENGE_SENDINGS: i64 = 10;
@@ -100,9 +100,10 @@ pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 /// The same where nobody ever signed in: attempts to sign in and up end after a day, and a browser that comes back later gets
 /// another client. Strangers can have a million clients made in a day, so they must not stay for weeks.
 pub const CLIENT_WITHOUT_PEOPLE_RETENTION_MS: i64 = 3 * 24 * 3600 * 1000;
-/// Sessions that a user may have at a time, on all clients; the oldest gives way. All of them end in one transaction when
-/// the password changes.
+/// Sessions that a user may have, on all clients; the oldest gives way. All end in one transaction with a password.
 pub const SESSIONS_OF_USER: i64 = 1_000;
+/// Sessions of all users that are banned or locked in one call: each is an event with its user, all in one transaction.
+pub const SESSIONS_IN_BULK: usize = 2_000;
 /// How long an answer about a client with many people waits for its place.
 pub const CROWDED_CLIENT_WAIT: Duration = Duration::from_secs(5);
 /// How long a browser keeps what proves it: the longest browsers allow, 400 days.
@@ -388,8 +389,7 @@ pub const TOUCHES: PersonRate = PersonRate {
     limit: Limit { requests: 60, window_ms: TEN_SECONDS },
     is_shared: false,
 };
-/// Tokens of sessions. A page renews its own once a minute; each is a signature, which takes half a millisecond, and with
-/// a key of 4096 bits that a template may have, nine.
+/// Tokens of sessions: a page needs one a minute. Signing takes 0.5 ms, and 9 with a key of 4096 bits, as a template may have.
 pub const TOKENS: PersonRate =
     PersonRate { name: "tokens", limit: Limit { requests: 200, window_ms: TEN_SECONDS }, is_shared: false };
 /// The same for all people of an address, who may come by a proxy that is not trusted.

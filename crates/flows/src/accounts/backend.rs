@@ -1,7 +1,7 @@
 //! Routes and handlers of the backend API.
 
 use latchkey_base::kinds::UserId;
-use latchkey_base::{Error, Id, Result};
+use latchkey_base::{Code, Error, Id, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
@@ -13,6 +13,7 @@ use latchkey_people::users::input::{RemovePassword, SetCompromised, UserIds};
 use latchkey_people::users::model::User;
 use latchkey_people::users::view::{self, UserView, ViewContext};
 use latchkey_people::users::{factors, rules};
+use latchkey_presence::sessions::store;
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::reply::Reply;
@@ -127,6 +128,17 @@ async fn change_many(
     cx.reply(&in_order.map(|user| view::user(user, ViewContext::of(&act))).collect::<Vec<_>>())
 }
 
+/// Refuses users with very many sessions together: all of them would end in one transaction, and others wait for it.
+async fn check_sum(tx: &mut Tx, act: &Act, ids: &[UserId]) -> Result<()> {
+    let most = limits::SESSIONS_IN_BULK;
+    match store::count_live_of_users(tx, &act.instance, ids, act.now, most + 1).await? > most {
+        true => Err(Error::param(Code::FormParamValueInvalid, "user_ids").saying(format!(
+            "These users have more than {most} sessions together, which would end. Name fewer of them in one call."
+        ))),
+        false => Ok(()),
+    }
+}
+
 async fn change_all_in(
     tx: &mut Tx,
     act: &Act,
@@ -134,6 +146,9 @@ async fn change_all_in(
     rule: fn(User) -> User,
     sessions: Sessions,
 ) -> Result<Vec<User>> {
+    if sessions == Sessions::End && ids.len() > 1 {
+        check_sum(tx, act, &ids).await?;
+    }
     let mut settling = sessions.lock(tx, act, &ids.iter().collect::<Vec<_>>()).await?;
     let mut users = Vec::with_capacity(ids.len());
     for id in ids {

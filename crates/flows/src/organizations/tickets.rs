@@ -36,10 +36,6 @@ pub async fn follow(tx: &mut Tx, act: &Act, user: &User, id: &OrganizationInvita
     let found = store::find(tx, &act.instance, id).await?;
     let gone = || Error::new(Code::OrganizationInvitationToDeletedOrganization);
     let invitation = found.ok_or_else(gone)?;
-    if invitation.details.accepted_by.as_ref() == Some(&user.id) {
-        // They followed its link in another tab.
-        return Ok(());
-    }
     match rules::is_for(&invitation, user) {
         true => accept(tx, act, user, id).await.map(|_| ()),
         // They have lost the invited address since.

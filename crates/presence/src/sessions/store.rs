@@ -351,6 +351,25 @@ pub async fn of_clients(
     Ok(seen(list.order("created_at, id").fetch(tx, read).await?, settings))
 }
 
+/// How many sessions of users still count; counted no further than this.
+pub async fn count_live_of_users(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    users: &[UserId],
+    now: Time,
+    at_most: usize,
+) -> Result<usize> {
+    let ids = users.iter().map(Into::into).collect();
+    let list = List::new("SELECT 1 FROM sessions")
+        .filter("instance_id = ?", vec![instance.into()])
+        .any_of("user_id IN", vec![], ids, "")
+        .filter(
+            "status IN ('active', 'pending') AND expire_at > ? AND abandon_at > ?",
+            vec![now.into(), now.into()],
+        );
+    Ok(list.page(Paging { limit: at_most as i64, offset: 0 }).fetch(tx, |_| Ok(())).await?.len())
+}
+
 /// How many sessions a list has.
 pub async fn count(
     tx: &mut Tx,

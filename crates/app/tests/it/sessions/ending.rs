@@ -172,3 +172,26 @@ async fn the_oldest_session_gives_way_when_a_user_has_very_many() {
     sign_in(&mut t.browser(), "ann@example.com").await;
     assert_eq!([status(&second).await, status(&newest).await], ["replaced", "active"]);
 }
+
+/// Each session is an event with the whole user, and all of them end in one transaction.
+#[tokio::test]
+async fn users_with_very_many_sessions_are_not_banned_in_one_call() {
+    let scene = scene().await;
+    let t = &scene.t;
+    let bystander = t.get(&format!("/v1/sessions/{}", scene.bystander)).await.ok()["user_id"].clone();
+    let sql = "INSERT INTO sessions (instance_id, id, client_id, user_id, status, document, created_at, expire_at, \
+               abandon_at, is_acted) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 666) \
+               SELECT instance_id, id || n.i, client_id, user_id, status, document, created_at, expire_at, abandon_at, \
+               is_acted FROM sessions, n WHERE status = 'active'";
+    t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[sql], &[]).await?) })).await.unwrap();
+    let both = json!({"user_ids": [scene.user, bystander]});
+    for what in ["ban", "unban"] {
+        let answer = t.post(&format!("/v1/users/{what}"), both.clone()).await;
+        match what {
+            "ban" => answer.is_problem(400, "form_param_value_invalid", "user_ids"),
+            _ => assert_eq!(answer.status, 200, "{:#}", answer.json),
+        }
+    }
+    assert_eq!(t.shown(&scene.user).await["banned"], false);
+    assert_eq!(scene.status(&scene.bystander).await, "active");
+}
