@@ -19,7 +19,8 @@ use std::time::Duration;
 use futures_util::future::{FutureExt, try_join};
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Error, Result};
-use latchkey_db::Tx;
+use latchkey_db::{Tx, for_caller};
+use latchkey_kernel::callers;
 use latchkey_kernel::jobs::JobParts;
 use latchkey_kernel::limits::METRICS_ROWS;
 use latchkey_web::metrics;
@@ -236,7 +237,9 @@ impl Courier {
             served.note(&turn.endpoint);
             let courier = self.clone();
             served.tasks.spawn(async move {
-                if let Err(error) = courier.serve(&turn).await {
+                // Endpoints of each instance take its turns at the database, not each other's.
+                let caller = callers::of_server(&turn.endpoint.instance);
+                if let Err(error) = for_caller(caller, courier.serve(&turn)).await {
                     let id = &turn.endpoint.id;
                     tracing::error!(?error, endpoint.id = %id, "{id} could not be served; another try follows");
                 }
@@ -251,7 +254,7 @@ impl Courier {
     /// Endpoints with something to send; those that had their turn longest ago come first.
     async fn waiting(&self) -> Result<Vec<Endpoint>> {
         let mut tx = self.parts.db.read().await?;
-        webhooks::store::waiting(&mut tx, self.parts.clock.now(), rules::HOLDING_ATTEMPTS, LOOKED_AT).await
+        webhooks::store::waiting(&mut tx, self.parts.clock.now(), LOOKED_AT).await
     }
 
     /// Makes an endpoint ours for some time, unless somebody was faster.

@@ -25,6 +25,9 @@ use crate::jwt;
 /// Moduli a key may have, in bytes: 2048 bits are the least that is safe, and a signature with more than
 /// 4096 takes so long that requests would queue behind it.
 const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
+/// Longest document with such a key; one of 4096 bits has 2400. Checking a longer key takes longer, so its length
+/// alone has to refuse it.
+const RSA_DER_BYTES: usize = 3000;
 
 /// How a token can be signed (RFC 7518, section 3.1, and RFC 8037).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +101,9 @@ impl Algorithm {
             | Algorithm::Rs512
             | Algorithm::Ps256
             | Algorithm::Ps384
-            | Algorithm::Ps512 => "an RSA private key of 2048 to 4096 bits in PEM, not encrypted",
+            | Algorithm::Ps512 => {
+                "an RSA private key of 2048 to 4096 bits with two primes of one size in PEM, not encrypted"
+            }
             Algorithm::Es256 => "a private key on the curve P-256 in PEM, not encrypted",
             Algorithm::Es384 => "a private key on the curve P-384 in PEM, not encrypted",
             Algorithm::Es512 => "a private key on the curve P-521 in PEM, not encrypted",
@@ -145,6 +150,12 @@ impl CustomKey {
     /// What it signs with.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// Whether a signature takes milliseconds, so that requests must not queue behind it: with RSA, 2 for 3072 bits
+    /// and 5 for 4096. With 2048 bits, and with every other key, it takes less than one.
+    pub fn is_slow(&self) -> bool {
+        matches!(&self.material, Material::Rsa(pair, _) if pair.public_modulus_len() > *RSA_BYTES.start())
     }
 
     /// How many bytes its signatures have.
@@ -202,16 +213,55 @@ fn secret(text: &str, algorithm: hmac::Algorithm) -> Result<Material, JoseError>
 
 fn rsa(text: &str, encoding: &'static dyn RsaEncoding) -> Result<Material, JoseError> {
     let (label, der) = private_key(text)?;
-    let pair = match label {
-        "" => RsaKeyPair::from_pkcs8(&der),
-        "RSA " => RsaKeyPair::from_der(&der),
+    if der.len() > RSA_DER_BYTES {
+        return Err(JoseError::InvalidKey);
+    }
+    let (pair, key) = match label {
+        "" => (RsaKeyPair::from_pkcs8(&der), wrapped(&der)),
+        "RSA " => (RsaKeyPair::from_der(&der), Some(&der[..])),
         _ => return Err(JoseError::InvalidKey),
     };
     let pair = pair.map_err(|_| JoseError::InvalidKey)?;
-    match RSA_BYTES.contains(&pair.public_modulus_len()) {
+    let is_usual = key.and_then(primes).is_some_and(|(p, q)| words(p) == words(q));
+    match RSA_BYTES.contains(&pair.public_modulus_len()) && is_usual {
         true => Ok(Material::Rsa(pair, encoding)),
         false => Err(JoseError::InvalidKey),
     }
+}
+
+/// The key in a PKCS#8 document: behind its version and the algorithm, in an octet string.
+fn wrapped(der: &[u8]) -> Option<&[u8]> {
+    let (_version, rest) = element(element(der)?.0)?;
+    let (_algorithm, rest) = element(rest)?;
+    Some(element(rest)?.0)
+}
+
+/// The primes of an RSA key (RFC 8017, appendix A.1.2): behind its version, modulus and two exponents.
+fn primes(key: &[u8]) -> Option<(&[u8], &[u8])> {
+    let mut rest = element(key)?.0;
+    for _ in 0..4 {
+        rest = element(rest)?.1;
+    }
+    let (p, rest) = element(rest)?;
+    Some((p, element(rest)?.0))
+}
+
+/// How many words of 64 bits a number takes. Where the primes differ in it, the library signs without them, which takes
+/// four times as long.
+fn words(number: &[u8]) -> usize {
+    number.strip_prefix(&[0]).unwrap_or(number).len().div_ceil(8)
+}
+
+/// The content of the first element of a DER document, and what follows the element.
+fn element(der: &[u8]) -> Option<(&[u8], &[u8])> {
+    let ([_tag, first], rest) = der.split_first_chunk()?;
+    let (length, rest) = match first {
+        ..=0x7f => (usize::from(*first), rest),
+        0x81 => rest.split_first().map(|(length, rest)| (usize::from(*length), rest))?,
+        0x82 => rest.split_first_chunk().map(|(length, rest)| (u16::from_be_bytes(*length).into(), rest))?,
+        _ => return None,
+    };
+    rest.split_at_checked(length)
 }
 
 fn ecdsa(text: &str, algorithm: &'static EcdsaSigningAlgorithm) -> Result<Material, JoseError> {
@@ -249,6 +299,8 @@ fn private_key(text: &str) -> Result<(&str, Zeroizing<Vec<u8>>), JoseError> {
 
 #[cfg(test)]
 mod tests {
+    use aws_lc_rs::encoding::{AsDer, Pkcs8V1Der};
+    use aws_lc_rs::rsa::KeySize;
     use aws_lc_rs::signature::{self, KeyPair as _, UnparsedPublicKey, VerificationAlgorithm};
     use base64::engine::general_purpose::URL_SAFE_NO_PAD;
     use serde_json::{Value, json};
@@ -452,11 +504,64 @@ mod tests {
     }
 
     #[test]
+    fn rsa_keys_are_bounded_and_long_ones_are_slow() {
+        let generated = |size: KeySize| {
+            let der: Pkcs8V1Der<'_> = RsaKeyPair::generate(size).unwrap().as_der().unwrap();
+            pem("", der.as_ref())
+        };
+        let parsed = |algorithm: Algorithm, key: &str| CustomKey::parse(algorithm, key).unwrap();
+        let longer = generated(KeySize::Rsa3072);
+        assert!(parsed(Algorithm::Ps256, &longer).is_slow());
+        assert_eq!(signed(Algorithm::Rs512, &longer, "message").len(), 384);
+        assert!(!parsed(Algorithm::Rs512, &rsa_pem()).is_slow());
+        assert!(!parsed(Algorithm::Es256, &p256().1).is_slow());
+        assert!(!parsed(Algorithm::Hs512, SECRET).is_slow());
+        // What is too long is not even looked at.
+        let mut long = rfc7515::key().to_pkcs8().unwrap().to_vec();
+        long.resize(RSA_DER_BYTES + 1, 0);
+        refused(Algorithm::Rs256, &pem("", &long));
+    }
+
+    /// A key of 2048 bits whose primes have 1500 and 548; made with Python.
+    #[test]
+    fn rsa_keys_whose_primes_differ_in_size_are_refused() {
+        let key = format!("-----BEGIN RSA PRIVATE KEY-----\n{UNEVEN}\n-----END RSA PRIVATE KEY-----\n");
+        let (_, der) = private_key(&key).unwrap();
+        assert!(RsaKeyPair::from_der(&der).is_ok(), "the library would take it");
+        for algorithm in [Algorithm::Rs256, Algorithm::Ps512] {
+            refused(algorithm, &key);
+        }
+        let (_, ours) = private_key(&rsa_pem()).map(|(label, der)| (label.to_owned(), der)).unwrap();
+        let (p, q) = primes(wrapped(&ours).unwrap()).unwrap();
+        assert_eq!((words(p), words(q)), (16, 16));
+    }
+
+    #[test]
     fn a_key_does_not_show_itself() {
         let key = CustomKey::parse(Algorithm::Hs256, SECRET).unwrap();
         assert_eq!(format!("{key:?}"), "CustomKey(HS256, redacted)");
     }
 
+    const UNEVEN: &str = concat!(
+        "MIIE3QIBAAKCAQEAzk+uHFXtwXX7bzXMfVGcKTNyfAfcMIHCHmKiSSnS7H/5j7ppd3mc9GAMZEg7R9vf45pHyG5/RSflLf04",
+        "TUO0Jq83fuXBvEGIVvPj2mgcQDvUvHGKRN/5+anWg0pKRZPk19OlvW0Prr0O1ZBh9Lgbe6e1jmBeA0TYYtdBbKgVowtbCLVg",
+        "3ML0inmQayyh4H6LmPMxe0TSlYyDICCn+PwW4MjD0OyspviYX5EW/Pz3Ai2Xe9j4j9W5f6aQcOkg/wRycPPD6zSZws7jbGeU",
+        "bdezR9riFmHx51RSA/MFTDlMGBOhwxGM7A+Vz75dS7ARe3Jl/g2iKZHU0wGblpkWcWtTewIDAQABAoIBAQCbTqI8FHeplh5U",
+        "BoTMpf3PijoZonUgUt4Fr6yJNSHiBSiiCOtSFEuSLyfE6hcuLhfpp394I65NKg49Q4z5pQjdwjMdpN5ap2lobAEiKSbkm4vM",
+        "UYagKAS0ViNdHmsMk0cfksDDJy4oJQGv7pmS4yM+5JvXeaC7Xa3HesMEiaDuMd8dYlYC/efpbg22rSRAwJfdQtNvXecM/roF",
+        "ySxJQ+SgkySKHCYJ1br+6Crh2zo7T9a/k4YYWEuLZ+IqHR2uevm+PvUnf96kFs2ytsMyU7F1qOXaXnaMbVj1qu4Jxh6N0/Md",
+        "5AKvq/jFUg7izJnKdr0lR5BG3FMsQpmsn3R10AI5AoG8D1WZBjM2vLt5Not+LknvlOCFbyAypy1lx9iQsaDW44lReDv84OVu",
+        "NdobMN3mQ57cB963I0HvOz4mN3W1fx9N6EnpsmkOy1NjfwMzAXDTLw/79iPL5VsmzgQj4mzSQ/EiY+xQJScz7WXuIQgSi9kN",
+        "G07kb5/LW0eIBhA+h6/rNMCWosWkfKRAq3g585IoeqS4PeL3HIO3jMXft3q86/ZmYpgUEufyxjZ0+IAfzXiaAKTvyUW3zhiX",
+        "YyyYUAcCRQ10RNRaCAKkRePwG8dMMM6L93bNHcgOH8X/0ux4cGldLNALRFGNdKrfLAoJzX+MnhAH6NeBB9EZBinIzCI0p2IX",
+        "SSOb7QKBvARoBGDTtpblCB+0Vb3XYRDWs4ELL4L6eJTElk90eEtJ2i9CjZfSVakD02xnVxN3QqLATL/E4omTgkfNeyncRPbK",
+        "xmyN48JpY93LfYycbxLG9Q/1mVF+r9fjOKyHuKPtVoSAE0eZzEIbWCIFv86PwERolxu8PyMrmtqjMFStKFkwPhjn0iw+xpZ/",
+        "JafoB9m2G3stDPUUpFm/Qlnm2wKy+xi5uor0O77ZRyNhLcJNNXOZ8Y1Ui0ydpGLLHblhAkUHtXoGrntugA+nthlEjWxdvKcT",
+        "RB3vVeBww89oPO40APY/UmVX0RRrH6qNKea8UabzioSojj8bWRpF8M6+Pqs1sh/vLlUCgbwLfPVpwrItfnokHPymGQTi5Ro5",
+        "mFhHBpE41hZsHpWgYXHlRZU8r9ou9OQ3WpgOgxzF4SUjQECCdB1DJrr30tDldqnbu4PZ9TRaNwWlqaNEUdIZQMdyVuLgxP4Y",
+        "tux74fY8RALeKcXgdlzrRUVMm731dnKGOvnnx1k3dUckA+b/a/JFtJQkA03xkK+qRZH2BzbwZqOi8JljUsING4+z5yivUXbZ",
+        "YCxrxSOuTVpP76VC3scB8a+lORheZiwfKA==",
+    );
     const RS384: &str = concat!(
         "QMlqnIk4Jg6V4BsZGDb3PTKORZPw-eoUq-FsnjYifl08H95otuD2EHkUuDdfTGjEcJ6tgIehmwfchztWsgwuobaeMbRS44do",
         "IjGi4FaIHX4XlKcIlUxSnJPQ2O8bWZF6vkvQaPBXjzwLDGKUTkJwwP052sCL-ivRWakkNETy66m2ODQjg4mN6EJI2o6_hRsk",

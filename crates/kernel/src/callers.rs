@@ -19,6 +19,11 @@ pub const PROXY_KEY: &str = "clerk-secret-key";
 /// As many hosts and keys are kept in mind.
 const KEPT: usize = 10_000;
 
+/// The caller of what the server itself does for an instance.
+pub fn of_server(instance: &InstanceId) -> Arc<str> {
+    format!("server {instance}").into()
+}
+
 /// What a request shows of the instance it is for. Keys are kept as digests only.
 type ShownName = [u8; 32];
 

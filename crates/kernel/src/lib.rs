@@ -36,6 +36,7 @@ pub mod settings;
 pub mod signing;
 pub mod signing_secrets;
 pub mod slow;
+pub mod steps;
 pub mod strategy;
 pub mod waiter;
 pub mod wire;
@@ -60,7 +61,7 @@ use latchkey_web::version::Change;
 use crate::bell::Bell;
 use crate::callers::Callers;
 use crate::digest_times::DigestTimes;
-use crate::keyring::Keyring;
+use crate::keyring::{CustomKeys, Keyring};
 use crate::limits::{FEED_WAITERS, INBOX_WAITERS, RateLimits};
 use crate::recent_answers::RecentAnswers;
 use crate::recent_tokens::RecentTokens;
@@ -146,6 +147,8 @@ pub struct App {
     pub uploads: SlowPool,
     /// Stored pictures being made smaller, for anybody who asks.
     pub resizing: SlowPool,
+    /// Tokens being signed with long keys that applications brought, and keys of theirs being checked and opened.
+    pub signing: SlowPool,
     /// Searches and other long reads (`reads`).
     pub long_reads: Arc<SlowPool>,
     /// Answers being written about clients on which many people are signed in.
@@ -175,6 +178,8 @@ pub struct App {
     pub recent_tokens: RecentTokens,
     /// Answers that were given a moment ago.
     pub recent_answers: RecentAnswers,
+    /// Keys that applications brought for their tokens, opened.
+    pub custom_keys: Arc<CustomKeys>,
     frontend_url: String,
     frontend_api: String,
     local_host: Option<String>,
@@ -210,6 +215,7 @@ impl App {
             digest_times: DigestTimes::default(),
             uploads: SlowPool::new(limits::UPLOADS_LANE),
             resizing: SlowPool::new(limits::RESIZING_LANE),
+            signing: SlowPool::new(limits::SIGNING_LANE),
             crowded_clients: SlowPool::of_places(limits::CROWDED_CLIENTS_LANE),
             bell: parts.bell,
             outbound: parts.outbound,
@@ -222,6 +228,7 @@ impl App {
             throttle: Throttle::default(),
             recent_tokens: RecentTokens::default(),
             recent_answers: RecentAnswers::default(),
+            custom_keys: Arc::new(CustomKeys::default()),
             frontend_url: parts.frontend_url,
             frontend_api: parts.frontend_api,
             local_host: parts.local_host,

@@ -15,7 +15,7 @@ mod memory;
 mod people;
 mod writers;
 
-pub use lanes::{CROWDED_CLIENTS_LANE, RESIZING_LANE, UPLOADS_LANE, hashing, long_reads};
+pub use lanes::{CROWDED_CLIENTS_LANE, RESIZING_LANE, SIGNING_LANE, UPLOADS_LANE, hashing, long_reads};
 pub use memory::{BACKEND_ANSWERS_BYTES, FRONTEND_ANSWERS_BYTES, LARGE_BODIES_BYTES, SMALL_BODIES_BYTES};
 pub use writers::weight;
 
@@ -102,7 +102,7 @@ pub const CLIENT_RETENTION_MS: i64 = 45 * 24 * 3600 * 1000;
 pub const CLIENT_WITHOUT_PEOPLE_RETENTION_MS: i64 = 3 * 24 * 3600 * 1000;
 /// Sessions that a user may have, on all clients; the oldest gives way. All end in one transaction with a password.
 pub const SESSIONS_OF_USER: i64 = 1_000;
-/// Sessions of all users that are banned or locked in one call: each is an event with its user, all in one transaction.
+/// Sessions of all users that are banned in one call: each is an event with its user, all in one transaction.
 pub const SESSIONS_IN_BULK: usize = 2_000;
 /// How long an answer about a client with many people waits for its place.
 pub const CROWDED_CLIENT_WAIT: Duration = Duration::from_secs(5);

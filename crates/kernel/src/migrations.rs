@@ -175,4 +175,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0029_waiting_deliveries",
+        common: include_str!("../../../migrations/0029_waiting_deliveries.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

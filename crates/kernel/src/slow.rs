@@ -1,5 +1,5 @@
-//! Slow work on threads of its own: password hashing, decoding of pictures. Others only take a place in a lane, and work
-//! elsewhere: long reads.
+//! Slow work on threads of its own: password hashing, decoding of pictures, signing with long keys. Others only take a
+//! place in a lane, and work elsewhere: long reads.
 //!
 //! Each kind has a lane of its own, so that no kind waits for another. In a lane a bounded number runs at once, so that
 //! it can never take the processor from other requests, and a bounded number waits; the next one is told to come back.

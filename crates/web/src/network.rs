@@ -75,7 +75,8 @@ impl Network {
         Network { address, ..self }
     }
 
-    /// The same, but that the proxy of an application tells of many customers. What it says is told apart by nobody else.
+    /// The same for what is counted for one application only: the addresses that its own proxy tells are of many customers
+    /// then.
     #[must_use]
     pub fn block(self) -> Network {
         let of_connection = Network { told_by: ToldBy::Connection, ..self }.of_customer();

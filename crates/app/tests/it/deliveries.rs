@@ -2,6 +2,7 @@
 //! time of the test.
 
 mod batches;
+mod crowds;
 mod health;
 mod keeping;
 mod nodes;

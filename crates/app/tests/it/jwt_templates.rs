@@ -15,6 +15,8 @@ use latchkey_presence::jwt_templates::{keys, store};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Map, Value, json};
 
+mod signing;
+
 const NOW: i64 = 1_767_225_600_000;
 const SECRET: &str = "0123456789abcdef0123456789abcdef";
 const LIST: &str = "/v1/jwt_templates";

@@ -12,7 +12,7 @@ use latchkey_outbound::reach::Reach;
 use tokio::time::Instant;
 
 use super::senders::{Chain, Item, Late, Outcome, Round};
-use super::{Courier, LeasedEndpoint, Stop, rules};
+use super::{Courier, EVENTS_AT_ONCE, LeasedEndpoint, Stop, rules};
 use crate::feed;
 use crate::webhooks::deliveries::model::{Delivery, DeliveryStatus};
 use crate::webhooks::model::Endpoint;
@@ -129,8 +129,7 @@ impl Batch {
     /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
     async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64, late: &Late) -> Result<i64> {
         let Endpoint { instance, id, .. } = &self.endpoint;
-        let holding = rules::HOLDING_ATTEMPTS;
-        let mut due = deliveries::store::due(tx, instance, id, now, holding, room).await?;
+        let mut due = deliveries::store::due(tx, instance, id, now, room).await?;
         // Several are about one subject where the first does not hold up the others any more.
         due.sort_by_key(|delivery| delivery.seq);
         let mut count = 0;
@@ -142,7 +141,7 @@ impl Batch {
                 continue;
             }
             let left = room - count - 1;
-            let behind = deliveries::store::due_behind(tx, &first, now, holding, left).await?;
+            let behind = deliveries::store::due_behind(tx, &first, now, left).await?;
             count += 1 + i64::try_from(behind.len()).map_err(Error::internal)?;
             let mut chain = Chain::new();
             for delivery in std::iter::once(first).chain(behind) {
@@ -176,15 +175,7 @@ impl Batch {
             };
             if !chains.contains_key(&event.subject) {
                 let is_held = late.contains_key(&event.subject)
-                    || any_waits
-                        && deliveries::store::is_held(
-                            tx,
-                            instance,
-                            id,
-                            &event.subject,
-                            rules::HOLDING_ATTEMPTS,
-                        )
-                        .await?;
+                    || any_waits && deliveries::store::is_held(tx, instance, id, &event.subject).await?;
                 chains.insert(event.subject.clone(), (is_held, Vec::new()));
             }
             if let Some((_, chain)) = chains.get_mut(&event.subject) {
@@ -249,10 +240,13 @@ impl Sent {
         let all = outcome.deliveries.iter().chain(&batch.noted);
         let holding: HashSet<&str> =
             all.clone().filter(|it| rules::is_holding(it)).map(|it| &*it.subject).collect();
-        let released = batch.due_subjects.iter().filter(|subject| !holding.contains(subject.as_str()));
+        let released: Vec<&String> =
+            batch.due_subjects.iter().filter(|subject| !holding.contains(subject.as_str())).collect();
+        // As many as are sent in one go: what was released and not sent yet must not grow.
+        let each = (EVENTS_AT_ONCE / (released.len() as i64).max(1)).max(1);
         let Endpoint { instance, id, .. } = &batch.endpoint;
         let released: Vec<Statement> =
-            released.map(|subject| deliveries::store::release(instance, id, subject, now)).collect();
+            released.iter().map(|it| deliveries::store::release(instance, id, it, now, each)).collect();
         let statements = all.map(deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
         let disabled = match is_given_up {
             true => Some(disabled(courier, &batch.endpoint, now).await?),

@@ -6,7 +6,7 @@ use latchkey_base::Time;
 use latchkey_base::rng::{self, Rng};
 
 use crate::feed::model::StoredEvent;
-use crate::webhooks::deliveries::model::{Delivery, DeliveryAttempt, DeliveryStatus, HELD};
+use crate::webhooks::deliveries::model::{Delivery, DeliveryAttempt, DeliveryStatus, HELD, HOLDING_ATTEMPTS};
 use crate::webhooks::model::Endpoint;
 
 /// How long to wait after each attempt that failed; after the last one there is no other.
@@ -20,9 +20,6 @@ const PAUSES_MS: [i64; 7] = [
     600 * MINUTE_MS,
 ];
 const MINUTE_MS: i64 = 60_000;
-/// After so many attempts an event no longer holds up those about the same subject: one that its receiver
-/// never takes must not cost a user all others. That is some 35 minutes later.
-pub(super) const HOLDING_ATTEMPTS: i64 = 4;
 /// From the end of the time for an answer until another try, if nobody noted what became of it.
 const GRACE_MS: i64 = 5_000;
 /// Attempts of one delivery that are remembered.

@@ -1,6 +1,7 @@
 //! `GET /events`: a page at once, or as soon as something happens.
 
 use axum::response::Response;
+use latchkey_base::page::Paging;
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
@@ -78,7 +79,7 @@ async fn awaited(cx: &Cx, key: &SecretKey, query: &FeedQuery) -> Result<(Page, L
 
 async fn next(cx: &Cx, key: &SecretKey, query: &FeedQuery, turn: &LongTurn) -> Result<Page> {
     let reads = Reads::new(&cx.app, WorkOwner::backend(&key.instance)).in_turn(turn);
-    let mut tx = if query.limit > EVENTS_PAGE { reads.long().await? } else { reads.short().await? };
+    let mut tx = reads.page(Paging { limit: query.limit, offset: 0 }).await?;
     // Before the events: whatever has a number up to this one can be seen from now on.
     let head = store::head(&mut tx, &key.instance).await?;
     let events = store::page(&mut tx, &key.instance, query.after.unwrap_or_default(), query.limit).await?;

@@ -147,11 +147,7 @@ async fn update(
     Input(input): Input<UpdateWebhookEndpoint>,
 ) -> Reply {
     rules::check_change(&input, key.settings.events.reach(key.environment))?;
-    let act = cx.act(&key);
-    let work = cx.write(move |tx| {
-        Box::pin(async move { endpoints::update(tx, &act.instance, &id, input, act.now).await })
-    });
-    let endpoint = work.await?;
+    let endpoint = endpoints::update(&cx.app.db, &key.instance, &id, input, cx.now).await?;
     cx.app.bell.ring_workers();
     shown(&cx, &endpoint).await
 }

@@ -1,13 +1,17 @@
 //! The work on endpoints, for the API and for the command line.
 
+use std::ops::ControlFlow::{self, Break, Continue};
+
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::rng::Rng;
 use latchkey_base::secret::Secret;
-use latchkey_base::{Error, Result, Time};
+use latchkey_base::{Result, Time};
 use latchkey_db::{Db, Tx};
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::background::WorkProgress;
 use latchkey_kernel::instances;
 use latchkey_kernel::limits::METRICS_ROWS;
+use latchkey_kernel::steps::{self, AT_ONCE};
 
 use super::input::{CreateWebhookEndpoint, UpdateWebhookEndpoint};
 use super::model::{Endpoint, Health};
@@ -18,8 +22,6 @@ use crate::webhooks::deliveries;
 
 /// Deliveries that tell how an endpoint is doing.
 const RECENT: i64 = 20;
-/// Deliveries deleted in one transaction: some milliseconds.
-const AT_ONCE: i64 = 500;
 
 /// Adds an endpoint that was checked; the next event is the first it gets.
 pub async fn create(
@@ -39,11 +41,10 @@ pub async fn create(
     Ok(endpoint)
 }
 
-/// Deletes endpoints with their deliveries; says how many there were. It goes on to the end, also when whoever asked for it
-/// does not wait so long.
+/// Deletes endpoints with their deliveries; says how many there were.
 pub async fn delete(db: &Db, instance: &InstanceId, ids: Vec<WebhookEndpointId>) -> Result<usize> {
-    let (db, instance) = (db.clone(), instance.clone());
-    let work = tokio::spawn(async move {
+    let (db, caller, instance) = (db.clone(), instance, instance.clone());
+    let work = async move {
         let mut count = 0;
         for id in ids {
             clear(&db, &instance, &id).await?;
@@ -52,41 +53,59 @@ pub async fn delete(db: &Db, instance: &InstanceId, ids: Vec<WebhookEndpointId>)
             count += usize::from(gone.await?);
         }
         Ok(count)
-    });
-    work.await.map_err(Error::internal)?
+    };
+    steps::to_the_end(caller, work).await
 }
 
-/// Deletes the deliveries of an endpoint that is about to go, some in each transaction: there may be millions, and
-/// nobody else could write meanwhile. What is noted in between goes with the endpoint.
+/// Deletes the deliveries of an endpoint that is about to go. What is noted in between goes with the endpoint.
 async fn clear(db: &Db, instance: &InstanceId, id: &WebhookEndpointId) -> Result<()> {
-    loop {
+    let step = |()| async {
         let (instance, id) = (instance.clone(), id.clone());
         let work = db.write(move |tx| {
             Box::pin(async move { deliveries::store::delete_of(tx, &instance, &id, AT_ONCE).await })
         });
-        if work.await? < AT_ONCE.unsigned_abs() {
-            return Ok(());
-        }
-    }
+        Ok(if work.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
+    };
+    steps::all((), step).await
 }
 
 /// Changes an endpoint as was checked.
 pub async fn update(
-    tx: &mut Tx,
+    db: &Db,
     instance: &InstanceId,
     id: &WebhookEndpointId,
     input: UpdateWebhookEndpoint,
     now: Time,
 ) -> Result<Endpoint> {
+    let (db, caller, instance, id) = (db.clone(), instance, instance.clone(), id.clone());
+    let work = steps::all((), move |()| {
+        let (db, instance, id, input) = (db.clone(), instance.clone(), id.clone(), input.clone());
+        async move {
+            db.write(move |tx| Box::pin(async move { update_in(tx, &instance, &id, input, now).await })).await
+        }
+    });
+    steps::to_the_end(caller, work).await
+}
+
+/// One step of changing an endpoint: gives up what waits, if that is asked for, and makes the change once nothing does.
+async fn update_in(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &WebhookEndpointId,
+    input: UpdateWebhookEndpoint,
+    now: Time,
+) -> Result<ControlFlow<Endpoint>> {
     let before = store::lock(tx, instance, id).await?.ok_or_else(|| not_found(id))?;
     let UpdatedEndpoint { mut endpoint, skips_missed } = rules::update(before, input, now);
-    store::save(tx, &endpoint).await?;
     if skips_missed {
+        if deliveries::store::give_up(tx, (instance, id), 0, now, AT_ONCE).await? == WorkProgress::More {
+            return Ok(Continue(()));
+        }
         endpoint.cursor_seq = feed::store::head(tx, instance).await?;
         store::move_cursor(tx, instance, id, endpoint.cursor_seq).await?;
-        deliveries::store::give_up(tx, instance, id, 0, now).await?;
     }
-    Ok(endpoint)
+    store::save(tx, &endpoint).await?;
+    Ok(Break(endpoint))
 }
 
 /// Gives an endpoint a new secret that was checked.

@@ -26,7 +26,7 @@ pub struct CreateWebhookEndpoint {
 }
 
 /// Body of `UpdateWebhookEndpoint`.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UpdateWebhookEndpoint {
     /// Where events are posted.

@@ -8,6 +8,7 @@ use latchkey_db::{DbError, List, Row, Table, Tx, Value};
 use latchkey_jose::digest::hex;
 use latchkey_kernel::document;
 
+use super::deliveries::model::HOLDING_ATTEMPTS;
 use super::model::Endpoint;
 
 static WEBHOOK_ENDPOINTS: Table = Table::new("webhook_endpoints", &["instance_id", "id"])
@@ -70,9 +71,9 @@ pub struct Lease {
 /// Endpoints of all instances with something to send and no worker: one of each instance that does not fail, then one of
 /// each that does, soonest lease first, then a second one of each. So those that find no room, which are failing ones or
 /// many of one instance, hide none that would. An event that waits behind another one about the same subject, tried less
-/// than `holding` times, is not something to send.
-pub async fn waiting(tx: &mut Tx, now: Time, holding: i64, limit: i64) -> Result<Vec<Endpoint>> {
-    let params = [now.into(), holding.into(), limit.into(), now.plus_ms(LONGEST_LEASE_MS).into()];
+/// than [`HOLDING_ATTEMPTS`] times, is not something to send.
+pub async fn waiting(tx: &mut Tx, now: Time, limit: i64) -> Result<Vec<Endpoint>> {
+    let params = [now.into(), HOLDING_ATTEMPTS.into(), limit.into(), now.plus_ms(LONGEST_LEASE_MS).into()];
     Ok(tx.all(&[WEBHOOK_ENDPOINTS.select(), WAITING], &params, read).await?)
 }
 
@@ -83,7 +84,7 @@ const WAITING: &str = " e WHERE NOT disabled AND (leased_until <= $1 OR leased_u
      (cursor_seq < (SELECT last_seq FROM event_heads h WHERE h.instance_id = e.instance_id) OR EXISTS \
      (SELECT 1 FROM webhook_deliveries d WHERE d.instance_id = e.instance_id AND d.endpoint_id = e.id AND d.next_at <= $1 \
      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b WHERE b.instance_id = d.instance_id \
-     AND b.endpoint_id = d.endpoint_id AND b.next_at IS NOT NULL AND b.subject_id = d.subject_id \
+     AND b.endpoint_id = d.endpoint_id AND b.status = 'pending' AND b.subject_id = d.subject_id \
      AND b.seq < d.seq AND b.attempts < $2))) \
      ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), \
      failing_since IS NOT NULL, leased_until LIMIT $3";

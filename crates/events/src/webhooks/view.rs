@@ -65,7 +65,7 @@ pub struct NewEndpointView<'a> {
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "WebhookEndpointHealth")]
 struct HealthView<'a> {
-    /// Deliveries that wait for another try.
+    /// Deliveries that wait for another try, counted up to 10,000.
     pending: i64,
     /// Events the endpoint has not come to yet, wanted or not.
     unread: i64,

@@ -18,7 +18,8 @@ use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::reply::Reply;
 
-use super::sessions::{self, Sessions, change_and};
+use super::deletion;
+use super::sessions::{Sessions, change_and};
 use super::update;
 
 pub fn routes(api: &mut Api<AppState>) {
@@ -54,7 +55,7 @@ pub fn routes(api: &mut Api<AppState>) {
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<UserId>) -> Reply {
     let (act, gone) = (cx.act(&key), deleted("user", &id));
-    cx.write(move |tx| Box::pin(async move { sessions::delete(tx, &act, id).await })).await?;
+    deletion::delete(&cx, act, id).await?;
     cx.reply(&gone)
 }
 

@@ -4,13 +4,8 @@ use latchkey_base::Result;
 use latchkey_base::kinds::UserId;
 use latchkey_db::Tx;
 use latchkey_kernel::cx::{Act, Cx};
-use latchkey_kernel::events::Event;
-use latchkey_kernel::outbox;
-use latchkey_kernel::wire::{DeletedView, deleted};
-use latchkey_organizations::removals;
 use latchkey_people::users::change::{UserTarget, changed};
 use latchkey_people::users::model::User;
-use latchkey_people::users::store;
 use latchkey_presence::sessions::closing::Clients;
 use latchkey_presence::sessions::ending;
 use latchkey_presence::sessions::model::SessionStatus;
@@ -70,15 +65,4 @@ where
     let after = changed(tx, act, &UserTarget::User(id), rule).await?;
     settling.settle(tx, act, &after.id).await?;
     Ok(after)
-}
-
-/// Deletes a user with all that belongs to them.
-pub async fn delete(tx: &mut Tx, act: &Act, id: UserId) -> Result<()> {
-    let mut settling = Sessions::End.lock(tx, act, &[&id]).await?;
-    let user = UserTarget::User(id).lock(tx, act).await?;
-    removals::delete_user(tx, act, &user).await?;
-    settling.settle(tx, act, &user.id).await?;
-    store::delete(tx, &act.instance, &user.id).await?;
-    let event = DeletedView { external_id: user.external_id, ..deleted("user", &user.id) };
-    outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event)
 }

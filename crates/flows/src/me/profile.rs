@@ -26,7 +26,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::{rules, show, target};
-use crate::accounts::{sessions, update};
+use crate::accounts::{deletion, update};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
@@ -157,5 +157,5 @@ async fn delete_me(cx: &Cx, person: &Person) -> Result<()> {
     }
     person.check_reverified(cx.now)?;
     let (act, id) = (person.visitor.act(cx), person.user.id.clone());
-    cx.write(move |tx| Box::pin(async move { sessions::delete(tx, &act, id).await })).await
+    deletion::delete(cx, act, id).await
 }

@@ -10,6 +10,7 @@ use latchkey_door::person::{Person, PersonInPath, SessionVisitor};
 use latchkey_door::reply::Envelope;
 use latchkey_door::visitor::{ClientHandle, Visitor};
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::{AppState, limits};
 use latchkey_organizations::choices::ChosenOrganization;
 use latchkey_organizations::memberships::store as memberships;
@@ -226,6 +227,7 @@ async fn create_template_token(
     let present = live(&mut cx.app.db.read().await?, &cx, &visitor, &id).await?;
     let request = TokenRequest {
         now: cx.now,
+        owner: WorkOwner::user(&present.user.instance, &present.user.id),
         issuer: &visitor.site.issuer,
         origin: visitor.origin.as_deref(),
         api_url: &visitor.site.base_url,

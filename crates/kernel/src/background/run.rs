@@ -7,6 +7,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_db::{DbError, Row, Table};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::callers;
 use crate::group::Job;
 use crate::jobs::JobParts;
 
@@ -81,7 +82,7 @@ pub async fn step<B: Background>(parts: &JobParts) -> Result<bool> {
     let next = B::WORK.0.next_due(&mut parts.db.read().await?, (now, latest), read).await?;
     let Some((instance, subject)) = next else { return Ok(false) };
     // Each instance has turns of its own at the database.
-    let caller = format!("server {instance}").into();
+    let caller = callers::of_server(&instance);
     match latchkey_db::for_caller(caller, B::step(parts, &instance, &subject)).await {
         Ok(()) => parts.bell.ring(&instance),
         Err(error) => {

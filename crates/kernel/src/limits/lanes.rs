@@ -12,6 +12,10 @@ pub const RESIZING_LANE: LaneSize = LaneSize { slots: 1, waiting: 300, per_tenan
 /// metadata is as large as it may be, one takes 100 MB.
 pub const CROWDED_CLIENTS_LANE: LaneSize =
     LaneSize { slots: 2, waiting: 120, per_tenant: 80, per_person: 20 };
+/// Tokens that wait to be signed with a long key of an application, some 5 ms each, and keys of applications that wait
+/// to be checked or opened, which takes less. So nobody waits longer than some seconds. A third of the places is kept for
+/// other tenants.
+pub const SIGNING_LANE: LaneSize = LaneSize { slots: 1, waiting: 300, per_tenant: 200, per_person: 20 };
 
 /// Searches and filtered lists that wait where `slots` run at once. A page of a large table takes some milliseconds, a
 /// walk over all of it a second. A third of the places is kept for other tenants.
@@ -33,8 +37,9 @@ mod tests {
 
     #[test]
     fn a_person_has_at_most_a_quarter_of_a_tenants_places_and_a_backend_half() {
-        for lane in [UPLOADS_LANE, RESIZING_LANE, CROWDED_CLIENTS_LANE, hashing(1), hashing(4), long_reads(4)]
-        {
+        let pictures = [UPLOADS_LANE, RESIZING_LANE];
+        let others = [CROWDED_CLIENTS_LANE, SIGNING_LANE, hashing(1), hashing(4), long_reads(4)];
+        for lane in pictures.into_iter().chain(others) {
             assert!(lane.per_person * 4 <= lane.per_tenant, "{lane:?}");
             assert!(lane.per_backend() * 2 <= lane.per_tenant, "{lane:?}");
             assert!(lane.per_tenant * 3 <= lane.waiting * 2, "{lane:?}");

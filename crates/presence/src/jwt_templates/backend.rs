@@ -2,12 +2,14 @@
 
 use axum::http::HeaderValue;
 use latchkey_base::kinds::JwtTemplateId;
+use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::unique_violation;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::JWT_USERS_MEASURED;
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
@@ -18,7 +20,7 @@ use super::input::{CreateJwtTemplate, UpdateJwtTemplate};
 use super::model::JwtTemplate;
 use super::sizes::{self, Measure};
 use super::view::{self, JwtTemplateView};
-use super::{keys, rules, store};
+use super::{own_keys, rules, store};
 
 /// How many bytes the signatures of the instance's key have.
 const INSTANCE_SIGNATURE_BYTES: usize = 256;
@@ -58,7 +60,8 @@ async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
 }
 
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateJwtTemplate>) -> Reply {
-    let checked = rules::check_new(input)?;
+    let (owner, has_key) = (WorkOwner::backend(&key.instance), input.signing_key.is_some());
+    let checked = own_keys::check(&cx.app, &owner, has_key, move || rules::check_new(input)).await?;
     let template = rules::create(&checked, &key.instance, &cx.app.master, cx.now, &*cx.app.rng)?;
     let token_bytes = measured(&cx, &template).await?;
     let inserted = template.clone();
@@ -78,7 +81,8 @@ async fn update(
     Path(id): Path<JwtTemplateId>,
     Input(input): Input<UpdateJwtTemplate>,
 ) -> Reply {
-    let checked = rules::check_change(input)?;
+    let (owner, has_key) = (WorkOwner::backend(&key.instance), matches!(input.signing_key, Patch::Value(_)));
+    let checked = own_keys::check(&cx.app, &owner, has_key, move || rules::check_change(input)).await?;
     let known = find(&cx, &key, &id).await?;
     let trial = rules::update(known.clone(), &checked, &cx.app.master, cx.now)?;
     // Users who have grown since must not keep anybody from renaming a template or changing its key.
@@ -126,8 +130,11 @@ async fn measured(cx: &Cx, template: &JwtTemplate) -> Result<usize> {
     let mut tx = cx.backend_reads(&template.instance).long().await?;
     let users = store::largest_users(&mut tx, &template.instance, JWT_USERS_MEASURED).await?;
     drop(tx);
-    let key = keys::open(template, &cx.app.master)?;
-    let signature_bytes = key.map_or(INSTANCE_SIGNATURE_BYTES, |key| key.signature_bytes());
+    let owner = WorkOwner::backend(&template.instance);
+    let signature_bytes = match template.signing.is_custom() {
+        true => own_keys::signature_bytes(&cx.app, &owner, template.clone()).await?,
+        false => INSTANCE_SIGNATURE_BYTES,
+    };
     sizes::check(template, &users, Measure { now: cx.now, api_url: &cx.app.api_url, signature_bytes })
 }
 

@@ -4,7 +4,9 @@ use latchkey_base::kinds::JwtTemplateId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_jose::custom::{Algorithm, CustomKey};
+use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::keyring::CustomKeyDigest;
 
 use super::model::{JwtTemplate, Signing};
 
@@ -75,6 +77,16 @@ pub fn open(template: &JwtTemplate, master: &MasterKey) -> Result<Option<CustomK
     CustomKey::parse(*algorithm, text.expose()).map(Some).map_err(Error::internal)
 }
 
+/// What the key of a template is known by once it is open: no other template, algorithm or sealed text has the same.
+pub fn digest(template: &JwtTemplate) -> CustomKeyDigest {
+    let sealed = match &template.signing {
+        Signing::Instance => &[][..],
+        Signing::Custom { key_sealed, .. } => key_sealed,
+    };
+    let (context, algorithm) = (seal_context(&template.id), template.signing.algorithm().name());
+    sha256(&[context.as_bytes(), b" ", algorithm.as_bytes(), b" ", sealed].concat())
+}
+
 /// The instance's key signs, and always with RS256.
 fn instance(has_key: bool, algorithm: Option<Algorithm>) -> Result<Signing> {
     let is_other = algorithm.is_some_and(|algorithm| algorithm != Algorithm::Rs256);
@@ -132,6 +144,22 @@ mod tests {
         let moved = JwtTemplate { id: JwtTemplateId::unset(), ..own.clone() };
         assert!(open(&moved, &master).is_err());
         assert!(open(&own, &MasterKey::from_bytes([2; 32])).is_err());
+    }
+
+    #[test]
+    fn no_two_keys_of_templates_are_known_by_the_same_digest() {
+        let own = JwtTemplate { signing: custom(), ..template(json!({})) };
+        assert_eq!(digest(&own), digest(&JwtTemplate { name: "renamed".to_owned(), ..own.clone() }));
+        let Signing::Custom { key_sealed, .. } = own.signing.clone() else { panic!("no key") };
+        let sealed_again = custom();
+        let moved = JwtTemplate { id: JwtTemplateId::unset(), ..own.clone() };
+        let changed = JwtTemplate { signing: sealed_again, ..own.clone() };
+        let algorithm = Algorithm::Hs384;
+        let renamed = JwtTemplate { signing: Signing::Custom { algorithm, key_sealed }, ..own.clone() };
+        let none = JwtTemplate { signing: Signing::Instance, ..own.clone() };
+        let digests: std::collections::HashSet<_> =
+            [own, moved, changed, renamed, none].iter().map(digest).collect();
+        assert_eq!(digests.len(), 5);
     }
 
     #[test]

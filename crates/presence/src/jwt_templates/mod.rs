@@ -7,6 +7,7 @@ pub mod backend;
 pub mod input;
 pub mod keys;
 pub mod model;
+pub mod own_keys;
 pub mod rules;
 pub mod scope;
 pub mod shortcodes;

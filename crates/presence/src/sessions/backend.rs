@@ -9,6 +9,7 @@ use latchkey_kernel::hosts::{self, url_of};
 use latchkey_kernel::instances::keys::publishable_key;
 use latchkey_kernel::instances::store as instances;
 use latchkey_kernel::keyring::{Signer, public_keys};
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::wire::{ListView, MaybePaginated};
 use latchkey_kernel::{App, AppState};
 use latchkey_organizations::choices::{self, ChosenOrganization};
@@ -166,6 +167,7 @@ async fn create_template_token(
     drop(tx);
     let request = TokenRequest {
         now: cx.now,
+        owner: WorkOwner::backend(&key.instance),
         issuer: &issuer.url,
         origin: None,
         api_url: &cx.app.api_url,

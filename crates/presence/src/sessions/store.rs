@@ -261,6 +261,26 @@ pub async fn surplus_of_user(
     Ok(tx.all(&[newest, LIVE, rest], &params, |row| row.id(0)).await?)
 }
 
+/// Whether a user has more than `most` sessions, over or not.
+pub async fn has_more(tx: &mut Tx, instance: &InstanceId, user: &UserId, most: i64) -> Result<bool> {
+    let sql = "SELECT 1 FROM sessions WHERE instance_id = $1 AND user_id = $2 LIMIT 1 OFFSET $3";
+    Ok(tx.exists(&[sql], &[instance.into(), user.into(), most.into()]).await?)
+}
+
+/// Deletes up to `limit` sessions of a user that do not count any more. Says how many.
+pub async fn delete_some_over(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    now: Time,
+    limit: i64,
+) -> Result<u64> {
+    let over = "DELETE FROM sessions WHERE instance_id = $1 AND id IN (SELECT id FROM sessions WHERE instance_id = $1 \
+                AND user_id = $2 AND NOT (TRUE";
+    let params = [instance.into(), user.into(), now.into(), limit.into()];
+    Ok(tx.run(&[over, LIVE, ") ORDER BY created_at LIMIT $4)"], &params).await?)
+}
+
 /// How many sessions of a user began after a time, counted up to `most`.
 pub async fn count_begun(
     tx: &mut Tx,

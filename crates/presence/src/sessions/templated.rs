@@ -4,6 +4,7 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::App;
 use latchkey_kernel::limits::MEMBERSHIPS_SHOWN;
+use latchkey_kernel::slow::WorkOwner;
 use latchkey_organizations::access::store as access;
 use latchkey_organizations::memberships::model::ActiveMembership;
 use latchkey_organizations::memberships::store as memberships;
@@ -15,7 +16,7 @@ use super::model::SessionStatus;
 use super::present::PresentSession;
 use super::tokens::token_id;
 use crate::jwt_templates::scope::{ShortcodeScope, TokenOrganization, TokenSession};
-use crate::jwt_templates::{keys, rules, store};
+use crate::jwt_templates::{own_keys, rules, store};
 
 /// The shortcode of all organizations of a user, which nothing else needs to be read for.
 const ORGANIZATIONS: &str = "user.organizations";
@@ -23,6 +24,8 @@ const ORGANIZATIONS: &str = "user.organizations";
 /// Whom a token is for, and who asks.
 pub struct TokenRequest<'a> {
     pub now: Time,
+    /// Who asks, when it takes long to sign it.
+    pub owner: WorkOwner,
     /// Who vouches for it.
     pub issuer: &'a str,
     /// The origin of the page that asked, if one did.
@@ -62,9 +65,9 @@ pub async fn mint(
     let scope = scope_of(present, roles, request.api_url)?;
     let id = token_id(&*app.rng);
     let claims = rules::claims(&template, &scope, request.now, request.issuer, &user.id, request.origin, id)?;
-    match keys::open(&template, &app.master)? {
-        Some(key) => rules::sign(&template, rules::TemplateSigner::Template(&key), &claims),
-        None => rules::sign(&template, rules::TemplateSigner::Instance(&signer.key, &signer.kid), &claims),
+    match template.signing.is_custom() {
+        true => own_keys::sign(app, &request.owner, template, claims).await,
+        false => rules::sign(&template, rules::TemplateSigner::Instance(&signer.key, &signer.kid), &claims),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `latchkey webhooks test`, `deliveries` and `replay`: what becomes of events at an endpoint.
 
+use std::sync::Arc;
+
 use latchkey_base::kinds::EventId;
 use latchkey_base::page::Paging;
 use latchkey_base::rng::SystemRng;
@@ -109,16 +111,17 @@ pub(super) async fn replay(desk: &Desk<'_>) -> Result<(), Failure> {
     let only_failed = desk.line.get_flag("failed");
     let since = since(desk.text("since").as_deref(), now)?;
     let event = event(desk)?;
-    let work = desk.storage.db.write(move |tx| {
-        Box::pin(async move {
-            match (event, only_failed) {
-                (Some(event), _) => again::one(tx, &instance, &id, &event, now).await.map(|_| 1),
-                (None, true) => again::failed(tx, &instance, &id, since, now).await,
-                (None, false) => again::everything(tx, &instance, &id, since, now).await,
-            }
-        })
-    });
-    let count = work.await.map_err(refused)?;
+    let db = &desk.storage.db;
+    let count = match (event, only_failed) {
+        (Some(event), _) => {
+            let one = db
+                .write(move |tx| Box::pin(async move { again::one(tx, &instance, &id, &event, now).await }));
+            one.await.map(|_| 1)
+        }
+        (None, true) => again::failed(db, Arc::new(SystemClock), &instance, &id, since).await,
+        (None, false) => again::everything(db, &instance, &id, since, now).await,
+    };
+    let count = count.map_err(refused)?;
     if desk.is_json() {
         show::json(&view::replay(count));
     }

@@ -141,11 +141,9 @@ impl Desk<'_> {
 
     async fn update(&self, input: UpdateWebhookEndpoint) -> Result<(), Failure> {
         rules::check_change(&input, self.instance.reach).map_err(refused)?;
-        let (instance, id, now) = (self.instance.id.clone(), self.id()?, SystemClock.now());
-        let work = self.storage.db.write(move |tx| {
-            Box::pin(async move { endpoints::update(tx, &instance, &id, input, now).await })
-        });
-        let endpoint = work.await.map_err(refused)?;
+        let (instance, id, now) = (&self.instance.id, self.id()?, SystemClock.now());
+        let endpoint =
+            endpoints::update(&self.storage.db, instance, &id, input, now).await.map_err(refused)?;
         self.print(&endpoint, None).await
     }
 

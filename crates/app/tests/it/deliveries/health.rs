@@ -170,7 +170,7 @@ async fn endpoints_that_fail_hide_none_that_do_not() {
     t.clock.advance_ms(SECOND_MS);
     user(&t, "bob").await;
     let mut tx = t.db().read().await.unwrap();
-    let looked_at = store::waiting(&mut tx, t.clock.now(), 1, 2).await.unwrap();
+    let looked_at = store::waiting(&mut tx, t.clock.now(), 2).await.unwrap();
     assert_eq!(looked_at.len(), 2);
     assert!(looked_at.iter().any(|endpoint| endpoint.id.as_str() == healthy));
 }

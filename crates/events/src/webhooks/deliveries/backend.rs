@@ -8,12 +8,16 @@ use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Reply;
+use latchkey_web::throttle::Rate;
 
 use super::input::{ListWebhookDeliveries, ReplayWebhookEvents};
 use super::view::{self, DeliveryView, DetailsView, ReplayView};
 use super::{replay, rules, store};
 use crate::webhooks::manager::Manager;
 use crate::{feed, webhooks};
+
+/// Each may change as many deliveries as are kept.
+const REPLAYS: Rate = Rate::per_instance("replays", 20, 60_000);
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Webhook Endpoints");
@@ -29,6 +33,7 @@ pub fn routes(api: &mut Api<AppState>) {
         .returns::<DeliveryView>();
     api.post("/webhooks/endpoints/{endpoint_id}/replay", "ReplayWebhookEvents", replay_since)
         .summary("Send an endpoint everything since a time again, or what failed since then")
+        .limited(REPLAYS)
         .returns::<ReplayView>();
 }
 
@@ -80,16 +85,11 @@ async fn replay_since(
     Path(endpoint): Path<WebhookEndpointId>,
     Input(input): Input<ReplayWebhookEvents>,
 ) -> Reply {
-    let (act, since) = (cx.act(&key), rules::since(input.since)?);
-    let work = cx.write(move |tx| {
-        Box::pin(async move {
-            match input.only_failed {
-                true => replay::failed(tx, &act.instance, &endpoint, since, act.now).await,
-                false => replay::everything(tx, &act.instance, &endpoint, since, act.now).await,
-            }
-        })
-    });
-    let events = work.await?;
+    let (db, since) = (&cx.app.db, rules::since(input.since)?);
+    let events = match input.only_failed {
+        true => replay::failed(db, cx.app.clock.clone(), &key.instance, &endpoint, since).await?,
+        false => replay::everything(db, &key.instance, &endpoint, since, cx.now).await?,
+    };
     cx.app.bell.ring_workers();
     cx.reply(&view::replay(events))
 }

@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 /// so nobody has to look at it until then. The last millisecond of the year 9999.
 pub const HELD: Time = Time::from_ms(253_402_300_799_999);
 
+/// After so many attempts an event no longer holds up those about the same subject: one that its receiver
+/// never takes must not cost a user all others. That is some 35 minutes later.
+pub const HOLDING_ATTEMPTS: i64 = 4;
+
 /// What became of an event at an endpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Delivery {
@@ -89,4 +93,11 @@ impl DeliveryAttempt {
     pub fn is_success(&self) -> bool {
         self.status_code.is_some_and(|status| (200..300).contains(&status))
     }
+}
+
+/// What one step made due of what had not arrived.
+pub struct Replayed {
+    pub count: i64,
+    /// The last delivery that was looked at, if there may be others behind it.
+    pub last_seq: Option<i64>,
 }

@@ -1,11 +1,18 @@
 //! Sending again, for the API and for the command line.
 
-use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
-use latchkey_base::{Error, Result, Time};
-use latchkey_db::Tx;
+use std::ops::ControlFlow::{self, Break, Continue};
+use std::sync::Arc;
 
-use super::model::{Delivery, DeliveryStatus};
+use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
+use latchkey_base::time::Clock;
+use latchkey_base::{Error, Result, Time};
+use latchkey_db::{Db, Tx};
+use latchkey_kernel::background::WorkProgress;
+use latchkey_kernel::steps::{self, AT_ONCE};
+
+use super::model::{Delivery, DeliveryStatus, Replayed};
 use super::{rules, store};
+use crate::webhooks::model::Endpoint;
 use crate::{feed, webhooks};
 
 /// Makes one delivery due now. The event must still be there.
@@ -17,7 +24,7 @@ pub async fn one(
     now: Time,
 ) -> Result<Delivery> {
     let missing = || not_found(event);
-    webhooks::store::lock(tx, instance, endpoint).await?.ok_or_else(|| webhooks::not_found(endpoint))?;
+    lock(tx, instance, endpoint).await?;
     let found = store::find(tx, instance, endpoint, event).await?.ok_or_else(missing)?;
     feed::store::find(tx, instance, found.seq).await?.ok_or_else(missing)?;
     let queued = Delivery {
@@ -32,38 +39,80 @@ pub async fn one(
     Ok(queued)
 }
 
-/// Makes what has not arrived since a time due now. Says how many events that are.
+/// Makes what has not arrived since a time due now, in the order of the events. Says how many events that are.
 pub async fn failed(
-    tx: &mut Tx,
+    db: &Db,
+    clock: Arc<dyn Clock>,
     instance: &InstanceId,
-    id: &WebhookEndpointId,
+    endpoint: &WebhookEndpointId,
     since: Time,
-    now: Time,
 ) -> Result<i64> {
-    webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))?;
-    store::replay_failed(tx, instance, id, since, now).await
+    let (db, caller, instance, endpoint) = (db.clone(), instance, instance.clone(), endpoint.clone());
+    let work = steps::all((0, 0), move |(after_seq, events)| {
+        let (db, instance, endpoint, now) = (db.clone(), instance.clone(), endpoint.clone(), clock.now());
+        async move {
+            let step = db.write(move |tx| {
+                Box::pin(async move {
+                    lock(tx, &instance, &endpoint).await?;
+                    store::replay_failed(tx, (&instance, &endpoint), (since, now), after_seq, AT_ONCE).await
+                })
+            });
+            let Replayed { count, last_seq } = step.await?;
+            let events = events + count;
+            Ok(last_seq.map_or(Break(events), |last_seq| Continue((last_seq, events))))
+        }
+    });
+    steps::to_the_end(caller, work).await
 }
 
 /// Takes an endpoint back to a time, so that everything since then goes out again in its order. Says how
 /// many events that are, wanted or not. An endpoint that has not come so far yet stays where it is. What waits
 /// for its next attempt waits no longer: it goes out with the others, in its place.
 pub async fn everything(
+    db: &Db,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    since: Time,
+    now: Time,
+) -> Result<i64> {
+    let (db, caller, instance, endpoint) = (db.clone(), instance, instance.clone(), endpoint.clone());
+    let work = steps::all((), move |()| {
+        let (db, instance, endpoint) = (db.clone(), instance.clone(), endpoint.clone());
+        async move {
+            db.write(move |tx| Box::pin(async move { take_back(tx, &instance, &endpoint, since, now).await }))
+                .await
+        }
+    });
+    steps::to_the_end(caller, work).await
+}
+
+/// One step of taking an endpoint back: gives up what waits, and moves the endpoint once nothing does. Says how many
+/// events that are.
+async fn take_back(
     tx: &mut Tx,
     instance: &InstanceId,
     id: &WebhookEndpointId,
     since: Time,
     now: Time,
-) -> Result<i64> {
-    let endpoint = webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))?;
+) -> Result<ControlFlow<i64>> {
+    let endpoint = lock(tx, instance, id).await?;
     let before = feed::store::last_before(tx, instance, rules::surely_before(since)).await?;
-    let Some(first) = feed::store::first_since(tx, instance, since, before).await? else { return Ok(0) };
+    let Some(first) = feed::store::first_since(tx, instance, since, before).await? else {
+        return Ok(Break(0));
+    };
     let cursor = endpoint.cursor_seq.min(first - 1);
     if cursor == endpoint.cursor_seq {
-        return Ok(0);
+        return Ok(Break(0));
+    }
+    if store::give_up(tx, (instance, id), cursor, now, AT_ONCE).await? == WorkProgress::More {
+        return Ok(Continue(()));
     }
     webhooks::store::move_cursor(tx, instance, id, cursor).await?;
-    store::give_up(tx, instance, id, cursor, now).await?;
-    Ok(endpoint.cursor_seq - cursor)
+    Ok(Break(endpoint.cursor_seq - cursor))
+}
+
+async fn lock(tx: &mut Tx, instance: &InstanceId, id: &WebhookEndpointId) -> Result<Endpoint> {
+    webhooks::store::lock(tx, instance, id).await?.ok_or_else(|| webhooks::not_found(id))
 }
 
 /// The refusal of an event that has no delivery here, or is no longer kept.

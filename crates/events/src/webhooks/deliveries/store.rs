@@ -1,13 +1,16 @@
 //! The SQL of deliveries.
 
+use std::collections::HashSet;
+
 use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Statement, Table, Tx};
 use latchkey_kernel::aging::InstanceHistory;
+use latchkey_kernel::background::WorkProgress;
 use latchkey_kernel::document;
 
-use super::model::{Delivery, DeliveryStatus, Filter, HELD};
+use super::model::{Delivery, DeliveryStatus, Filter, HELD, HOLDING_ATTEMPTS, Replayed};
 
 static WEBHOOK_DELIVERIES: Table = Table::new("webhook_deliveries", &["instance_id", "endpoint_id", "seq"])
     .saved(&["status", "attempts", "next_at", "log", "updated_at"])
@@ -51,38 +54,30 @@ pub async fn count(
 }
 
 /// The deliveries of an endpoint that are due, longest due first. One that waits behind another about the same
-/// subject is not, until that one arrived or was tried `holding` times.
+/// subject is not, until that one arrived or was tried [`HOLDING_ATTEMPTS`] times.
 pub async fn due(
     tx: &mut Tx,
     instance: &InstanceId,
     endpoint: &WebhookEndpointId,
     now: Time,
-    holding: i64,
     limit: i64,
 ) -> Result<Vec<Delivery>> {
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
-         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.next_at IS NOT NULL \
+         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.status = 'pending' \
          AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY next_at, seq LIMIT $5";
     let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3";
     let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
-    let params = [instance.into(), endpoint.into(), now.into(), holding.into(), limit.into()];
+    let params = [instance.into(), endpoint.into(), now.into(), HOLDING_ATTEMPTS.into(), limit.into()];
     Ok(tx.all(&sql, &params, read).await?)
 }
 
 /// The deliveries about a subject that are due behind one of them, in the order of their events; not those that
-/// wait behind another which is not due and was tried less than `holding` times.
-pub async fn due_behind(
-    tx: &mut Tx,
-    first: &Delivery,
-    now: Time,
-    holding: i64,
-    limit: i64,
-) -> Result<Vec<Delivery>> {
+/// wait behind another which is not due and was tried less than [`HOLDING_ATTEMPTS`] times.
+pub async fn due_behind(tx: &mut Tx, first: &Delivery, now: Time, limit: i64) -> Result<Vec<Delivery>> {
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
-         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.next_at > $5 \
+         WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.status = 'pending' AND b.next_at > $5 \
          AND b.seq > $4 AND b.seq < d.seq AND b.attempts < $6) ORDER BY seq LIMIT $7";
-    let due =
-        " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND seq > $4 AND next_at <= $5";
+    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND seq > $4 AND next_at <= $5";
     let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
     let params = [
         (&first.instance).into(),
@@ -90,17 +85,26 @@ pub async fn due_behind(
         first.subject.as_str().into(),
         first.seq.into(),
         now.into(),
-        holding.into(),
+        HOLDING_ATTEMPTS.into(),
         limit.into(),
     ];
     Ok(tx.all(&sql, &params, read).await?)
 }
 
-/// Makes everything due that waits behind another about a subject.
-pub fn release(instance: &InstanceId, endpoint: &WebhookEndpointId, subject: &str, now: Time) -> Statement {
+/// Makes the first of what waits behind others about a subject due. What is behind those follows once they have arrived.
+pub fn release(
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    subject: &str,
+    now: Time,
+    limit: i64,
+) -> Statement {
     let sql = "UPDATE webhook_deliveries SET next_at = $4, updated_at = $4 WHERE instance_id = $1 \
-               AND endpoint_id = $2 AND subject_id = $3 AND next_at = $5";
-    (sql, vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into()])
+               AND endpoint_id = $2 AND seq IN (SELECT seq FROM webhook_deliveries WHERE instance_id = $1 \
+               AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND next_at = $5 ORDER BY seq LIMIT $6)";
+    let params =
+        vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into(), limit.into()];
+    (sql, params)
 }
 
 /// The deliveries of an endpoint whose events have numbers after one and up to another, in their order.
@@ -130,11 +134,10 @@ pub async fn is_held(
     instance: &InstanceId,
     endpoint: &WebhookEndpointId,
     subject: &str,
-    holding: i64,
 ) -> Result<bool> {
     let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
-               AND subject_id = $3 AND next_at IS NOT NULL AND attempts < $4 ORDER BY seq LIMIT 1";
-    let params = [instance.into(), endpoint.into(), subject.into(), holding.into()];
+               AND subject_id = $3 AND status = 'pending' AND attempts < $4 ORDER BY seq LIMIT 1";
+    let params = [instance.into(), endpoint.into(), subject.into(), HOLDING_ATTEMPTS.into()];
     Ok(tx.exists(&[sql], &params).await?)
 }
 
@@ -215,32 +218,63 @@ pub async fn recent(
     Ok(tx.all(&[sql], &[instance.into(), endpoint.into(), limit.into()], |row| status(row.str(0)?)).await?)
 }
 
-/// Makes every delivery due now that was queued since a time and did not arrive. Says how many.
+/// Looks at up to `limit` deliveries behind a number, and makes those due now that were queued since a time and did not
+/// arrive. One that is behind another about the same subject waits for that.
 pub async fn replay_failed(
     tx: &mut Tx,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
-    since: Time,
-    now: Time,
-) -> Result<i64> {
-    let sql = "UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $4, updated_at = $4 \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND status <> 'succeeded' AND created_at >= $3";
-    let params = [instance.into(), endpoint.into(), since.into(), now.into()];
-    Ok(tx.run(&[sql], &params).await?.try_into().unwrap_or(i64::MAX))
+    (instance, endpoint): (&InstanceId, &WebhookEndpointId),
+    (since, now): (Time, Time),
+    after_seq: i64,
+    limit: i64,
+) -> Result<Replayed> {
+    let sql = "SELECT seq, subject_id, status <> 'succeeded' AND created_at >= $5 FROM webhook_deliveries \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 ORDER BY seq LIMIT $4";
+    let params = [instance.into(), endpoint.into(), after_seq.into(), limit.into(), since.into()];
+    let found = tx.all(&[sql], &params, |row| Ok((row.int(0)?, row.text(1)?, row.bool(2)?))).await?;
+    let last_seq = found.last().map(|(seq, ..)| *seq).filter(|_| found.len() as i64 >= limit);
+    let key = |seq: i64| [instance.into(), endpoint.into(), seq.into()];
+    let (mut held, mut due, mut subjects) = (Vec::new(), Vec::new(), HashSet::new());
+    for (seq, subject, _) in found.into_iter().filter(|(.., is_wanted)| *is_wanted) {
+        held.push((HOLD, [&key(seq)[..], &[HELD.into(), now.into()]].concat()));
+        if subjects.insert(subject) {
+            due.push((LET_FIRST_GO, [&key(seq)[..], &[now.into(), HOLDING_ATTEMPTS.into()]].concat()));
+        }
+    }
+    let count = held.len() as i64;
+    tx.run_many(held).await?;
+    tx.run_many(due).await?;
+    Ok(Replayed { count, last_seq })
 }
 
-/// Ends the tries of every delivery that waits for one, of the events behind a number.
+/// Lets a delivery wait behind others about its subject.
+const HOLD: &str = "UPDATE webhook_deliveries SET status = 'pending', attempts = 0, next_at = $4, updated_at = $5 \
+     WHERE instance_id = $1 AND endpoint_id = $2 AND seq = $3";
+/// Makes one due, unless another holds it up.
+const LET_FIRST_GO: &str = "UPDATE webhook_deliveries AS d SET next_at = $4 \
+     WHERE instance_id = $1 AND endpoint_id = $2 AND seq = $3 AND seq = (SELECT b.seq FROM webhook_deliveries b \
+     WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = d.subject_id AND b.status = 'pending' \
+     AND b.attempts < $5 ORDER BY b.seq LIMIT 1)";
+
+/// Ends the tries of up to `limit` deliveries that wait for one, of the events behind a number.
 pub async fn give_up(
     tx: &mut Tx,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
+    (instance, endpoint): (&InstanceId, &WebhookEndpointId),
     after_seq: i64,
     now: Time,
-) -> Result<()> {
-    let sql = "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $4 \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 AND next_at IS NOT NULL";
-    tx.run(&[sql], &[instance.into(), endpoint.into(), after_seq.into(), now.into()]).await?;
-    Ok(())
+    limit: i64,
+) -> Result<WorkProgress> {
+    // Found by what waits, however much does not: no index has the number as it stands here.
+    let waiting = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+                   AND next_at IS NOT NULL AND seq + 0 > $3 LIMIT $5";
+    let sql = [
+        "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $4 \
+         WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN (",
+        waiting,
+        ")",
+    ];
+    let params = [instance.into(), endpoint.into(), after_seq.into(), now.into(), limit.into()];
+    let is_full = tx.run(&sql, &params).await? >= limit.unsigned_abs();
+    Ok(if is_full { WorkProgress::More } else { WorkProgress::Done })
 }
 
 fn filtered(list: List, endpoint: &WebhookEndpointId, filter: &Filter) -> List {

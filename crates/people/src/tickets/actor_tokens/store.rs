@@ -1,7 +1,7 @@
 //! The SQL of actor tokens.
 
 use latchkey_base::Result;
-use latchkey_base::kinds::{ActorTokenId, InstanceId};
+use latchkey_base::kinds::{ActorTokenId, InstanceId, UserId};
 use latchkey_db::{DbError, Row, Table, Tx};
 use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
@@ -37,6 +37,19 @@ pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Resu
 /// One token, to change it.
 pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Result<Option<ActorToken>> {
     ACTOR_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+/// Deletes up to `limit` tokens of a user. Says how many.
+pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, user: &UserId, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM actor_tokens WHERE instance_id = $1 AND id IN \
+               (SELECT id FROM actor_tokens WHERE instance_id = $1 AND user_id = $2 LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), user.into(), limit.into()]).await?)
+}
+
+/// Whether a user has more than `most` tokens.
+pub async fn has_more(tx: &mut Tx, instance: &InstanceId, user: &UserId, most: i64) -> Result<bool> {
+    let sql = "SELECT 1 FROM actor_tokens WHERE instance_id = $1 AND user_id = $2 LIMIT 1 OFFSET $3";
+    Ok(tx.exists(&[sql], &[instance.into(), user.into(), most.into()]).await?)
 }
 
 pub async fn insert(tx: &mut Tx, token: &ActorToken) -> Result<()> {

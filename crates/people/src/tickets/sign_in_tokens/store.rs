@@ -1,7 +1,7 @@
 //! The SQL of sign-in tokens.
 
 use latchkey_base::Result;
-use latchkey_base::kinds::{InstanceId, SignInTokenId};
+use latchkey_base::kinds::{InstanceId, SignInTokenId, UserId};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
 use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::limits::SESSION_RETENTION_MS;
@@ -28,6 +28,19 @@ pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Res
 /// One token, to change it.
 pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {
     SIGN_IN_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+/// Deletes up to `limit` tokens of a user. Says how many.
+pub async fn delete_some(tx: &mut Tx, instance: &InstanceId, user: &UserId, limit: i64) -> Result<u64> {
+    let sql = "DELETE FROM sign_in_tokens WHERE instance_id = $1 AND id IN \
+               (SELECT id FROM sign_in_tokens WHERE instance_id = $1 AND user_id = $2 LIMIT $3)";
+    Ok(tx.run(&[sql], &[instance.into(), user.into(), limit.into()]).await?)
+}
+
+/// Whether a user has more than `most` tokens.
+pub async fn has_more(tx: &mut Tx, instance: &InstanceId, user: &UserId, most: i64) -> Result<bool> {
+    let sql = "SELECT 1 FROM sign_in_tokens WHERE instance_id = $1 AND user_id = $2 LIMIT 1 OFFSET $3";
+    Ok(tx.exists(&[sql], &[instance.into(), user.into(), most.into()]).await?)
 }
 
 pub async fn insert(tx: &mut Tx, token: &SignInToken) -> Result<()> {

@@ -1,0 +1,98 @@
+//! Very many deliveries at once: they are changed in steps, and others write in between.
+
+use latchkey_testkit::{Reaction, until_answered};
+
+use super::*;
+
+/// Gives a user so many events, copies of their first one, and an endpoint that gave all of them up. With a subject of its
+/// own each, if `apart`.
+async fn given_up(t: &TestServer, endpoint: &str, events: i64, apart: bool) {
+    let numbers =
+        "WITH RECURSIVE n (i) AS (SELECT CAST(2 AS BIGINT) UNION ALL SELECT i + 1 FROM n WHERE i < $2) ";
+    let subject = if apart { "subject_id || CAST(i AS TEXT)" } else { "subject_id" };
+    let copied = format!(
+        "INSERT INTO events (instance_id, seq, id, kind, subject_id, data, client_ip, user_agent, created_at) {numbers} \
+         SELECT instance_id, i, substr(id, 1, length(id) - 6) || CAST(100000 + i AS TEXT), kind, {subject}, data, client_ip, \
+         user_agent, created_at FROM events, n WHERE instance_id = $1 AND seq = 1"
+    );
+    let head = "UPDATE event_heads SET last_seq = $2 WHERE instance_id = $1";
+    let passed = "UPDATE webhook_endpoints SET cursor_seq = $2 WHERE instance_id = $1";
+    let failed = "INSERT INTO webhook_deliveries (instance_id, endpoint_id, seq, event_id, kind, subject_id, status, attempts, \
+                  next_at, log, created_at, updated_at) SELECT instance_id, $2, seq, id, kind, subject_id, 'failed', 8, NULL, \
+                  '[]', created_at, created_at FROM events WHERE instance_id = $1";
+    for sql in [copied.leak(), head, passed] {
+        t.run_sql(sql, vec![(&t.tenant.id).into(), events.into()]).await;
+    }
+    t.run_sql(failed, vec![(&t.tenant.id).into(), endpoint.into()]).await;
+    // As the database does by itself after a while.
+    t.run_sql("ANALYZE webhook_deliveries", vec![]).await;
+}
+
+async fn total(t: &TestServer, endpoint: &str, query: &str) -> i64 {
+    let list = t.get(&format!("/v1/webhooks/endpoints/{endpoint}/deliveries?limit=1{query}")).await.ok();
+    list["total_count"].as_i64().unwrap()
+}
+
+async fn replay(t: &TestServer, endpoint: &str, body: Value) -> Value {
+    t.post(&format!("/v1/webhooks/endpoints/{endpoint}/replay"), body).await.ok()["events"].clone()
+}
+
+#[tokio::test]
+async fn very_many_about_one_user_are_sent_again_in_their_order() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 1300, false).await;
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, 1300);
+    assert_eq!(
+        replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await,
+        1300,
+        "nothing arrived yet"
+    );
+    // The first is not taken at once; all others wait for it.
+    receiver.react_next([Reaction::status(500)]);
+    let courier = courier(&t);
+    send(&courier).await;
+    assert_eq!(receiver.take().len(), 1);
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier).await;
+    let all: Vec<String> = t.events().await.into_iter().map(|event| event.id).collect();
+    assert_eq!(all.len(), 1300);
+    assert_eq!(receiver.ids(), all);
+    assert_eq!(total(&t, &endpoint, "&status=succeeded").await, 1300);
+}
+
+#[tokio::test]
+async fn very_many_that_wait_are_given_up_whoever_asks_for_it() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 1300, true).await;
+    replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await;
+    assert_eq!(total(&t, &endpoint, "&status=pending").await, 1300);
+    t.patch(&format!("/v1/webhooks/endpoints/{endpoint}"), json!({"skip_missed": true})).await.ok();
+    assert_eq!(total(&t, &endpoint, "&status=failed").await, 1300);
+    replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await;
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, 1300);
+    assert_eq!(total(&t, &endpoint, "&status=failed").await, 1300);
+    send(&courier(&t)).await;
+    assert_eq!(receiver.take().len(), 1300, "each once");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn others_write_while_very_many_are_made_due() {
+    let t = TestServer::start().await;
+    let endpoint = endpoint(&t, &Receiver::start().await).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 30_000, true).await;
+    let path = format!("/v1/webhooks/endpoints/{endpoint}");
+    tokio::join!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})), async {
+        until_answered(async || t.get(&path).await.ok()["health"]["pending"] != 0).await;
+        let user = json!({"username": "somebody_else"});
+        t.call(Some(&t.other), "POST", "/v1/users", Some(user)).await.ok();
+        assert!(total(&t, &endpoint, "&status=failed").await > 0, "it was done at once");
+    });
+    assert_eq!(total(&t, &endpoint, "&status=pending").await, 30_000);
+}

@@ -1,0 +1,66 @@
+//! Deleting a user. What belongs to them goes by the foreign keys, in one transaction; of what there may be any number most
+//! goes before, step by step: nobody else could write meanwhile.
+
+use std::ops::ControlFlow::{Break, Continue};
+
+use latchkey_base::kinds::{InstanceId, UserId};
+use latchkey_base::{Result, Time};
+use latchkey_db::{Db, Tx};
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::events::Event;
+use latchkey_kernel::outbox;
+use latchkey_kernel::steps::{self, AT_ONCE};
+use latchkey_kernel::wire::{DeletedView, deleted};
+use latchkey_organizations::removals;
+use latchkey_people::tickets::{actor_tokens, sign_in_tokens};
+use latchkey_people::users::change::UserTarget;
+use latchkey_people::users::store;
+use latchkey_presence::sessions::store as sessions;
+
+use super::sessions::Sessions;
+
+/// Deletes a user with all that belongs to them.
+pub async fn delete(cx: &Cx, act: Act, id: UserId) -> Result<()> {
+    let is_heavy = is_heavy(&mut cx.app.db.read().await?, &act.instance, &id).await?;
+    if is_heavy {
+        make_light(&cx.app.db, &act.instance, &id, act.now).await?;
+    }
+    cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, id).await })).await
+}
+
+async fn delete_in(tx: &mut Tx, act: &Act, id: UserId) -> Result<()> {
+    let mut settling = Sessions::End.lock(tx, act, &[&id]).await?;
+    let user = UserTarget::User(id).lock(tx, act).await?;
+    removals::delete_user(tx, act, &user).await?;
+    settling.settle(tx, act, &user.id).await?;
+    store::delete(tx, &act.instance, &user.id).await?;
+    let event = DeletedView { external_id: user.external_id, ..deleted("user", &user.id) };
+    outbox::emit(tx, act, Event::UserDeleted, user.id.as_str(), &event)
+}
+
+/// Whether a user has more than one transaction should delete.
+async fn is_heavy(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<bool> {
+    Ok(sessions::has_more(tx, instance, user, AT_ONCE).await?
+        || sign_in_tokens::store::has_more(tx, instance, user, AT_ONCE).await?
+        || actor_tokens::store::has_more(tx, instance, user, AT_ONCE).await?)
+}
+
+/// Deletes the sessions of a user that are over, and what would let somebody in as them. How many sessions go on is bounded.
+async fn make_light(db: &Db, instance: &InstanceId, user: &UserId, now: Time) -> Result<()> {
+    let (db, caller, instance, user) = (db.clone(), instance, instance.clone(), user.clone());
+    let work = steps::all((), move |()| {
+        let (db, instance, user) = (db.clone(), instance.clone(), user.clone());
+        async move {
+            let step = db.write(move |tx| {
+                Box::pin(async move {
+                    let over = sessions::delete_some_over(tx, &instance, &user, now, AT_ONCE).await?;
+                    let sign_ins = sign_in_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
+                    let actors = actor_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
+                    Ok(over.max(sign_ins).max(actors))
+                })
+            });
+            Ok(if step.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
+        }
+    });
+    steps::to_the_end(caller, work).await
+}
