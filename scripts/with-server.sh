@@ -107,7 +107,7 @@ done
 
 field() { python3 -c 'import json, sys; print(json.loads(sys.argv[1])[sys.argv[2]])' "$1" "$2"; }
 
-development=$("$LATCHKEY_BIN" keys --json)
+development=$("$LATCHKEY_BIN" keys create --json)
 CLERK_SECRET_KEY=$(field "$development" secret_key)
 CLERK_PUBLISHABLE_KEY=$(field "$development" publishable_key)
 LATCHKEY_INSTANCE_ID=$(field "$development" instance_id)

@@ -59,7 +59,8 @@ class Server:
                 raise SystemExit("The server did not become ready.")
             time.sleep(0.02)
         if self.secret_key is None:
-            keys = subprocess.run([BINARY, "keys", "--json"], env=self.environment, check=True, capture_output=True)
+            create = [BINARY, "keys", "create", "--json"]
+            keys = subprocess.run(create, env=self.environment, check=True, capture_output=True)
             self.secret_key = json.loads(keys.stdout)["secret_key"]
 
     def is_ready(self):

@@ -190,7 +190,7 @@ macro_rules! catalogue {
 catalogue! {
     // Authentication and the request as a whole.
     AuthorizationHeaderFormatInvalid = 401 "authorization_header_format_invalid" "The Authorization header must read `Bearer <secret key>`.";
-    ClerkKeyInvalid = 401 "clerk_key_invalid" "This secret key is not known, or no longer valid. `latchkey keys` makes a new one.";
+    ClerkKeyInvalid = 401 "clerk_key_invalid" "This secret key is not known, or no longer valid. `latchkey keys create` makes a new one.";
     CouldNotAuthenticateRequest = 401 "could_not_authenticate_request" "The request carries no credentials. Send the header `Authorization: Bearer <secret key>`.";
     ApiVersionInvalid = 400 "api_version_invalid" "This API version does not exist.";
     BadRequest = 400 "bad_request" "The request cannot be served as it is.";

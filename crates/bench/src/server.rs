@@ -51,14 +51,15 @@ impl Settings {
         Ok(server)
     }
 
-    /// The secret key of the first instance. `latchkey keys` works beside a running server.
+    /// The secret key of the first instance. `latchkey keys create` works beside a running server.
     pub(crate) fn secret_key(&self, server: &Server) -> Result<String> {
-        let output = self.command("keys", server.address, server.frontend).arg("--json").output()?;
+        let mut command = self.command("keys", server.address, server.frontend);
+        let output = command.args(["create", "--json"]).output()?;
         if !output.status.success() {
-            return Err(format!("latchkey keys: {}", String::from_utf8_lossy(&output.stderr)).into());
+            return Err(format!("latchkey keys create: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
         let keys: serde_json::Value = serde_json::from_slice(&output.stdout)?;
-        let key = keys["secret_key"].as_str().ok_or("latchkey keys --json has no secret_key")?;
+        let key = keys["secret_key"].as_str().ok_or("latchkey keys create --json has no secret_key")?;
         Ok(key.to_owned())
     }
 

@@ -18,7 +18,7 @@ Examples:
   LATCHKEY_DATABASE=postgres://latchkey@db/latchkey latchkey serve
   latchkey env next                                what goes into .env.local of an app with Next.js
   latchkey trust                                   HTTPS on this machine, for SDKs that need it
-  latchkey keys --json                             a further secret key, for a script
+  latchkey keys create --json                      a further secret key, for a script
   latchkey keys revoke key_…                       refuse a key that has leaked
   latchkey instances create --environment production --frontend-api clerk.example.com
   latchkey settings set session.lifetime_seconds=86400 sign_up.mode=restricted
@@ -101,14 +101,15 @@ fn keys() -> Command {
     Command::new("keys")
         .about("List, create or revoke the secret keys of an instance")
         .long_about(
-            "List, create or revoke the secret keys of an instance; alone, make and print a further one. Secret keys \
-             are kept as digests, so an earlier one cannot be shown again; it keeps working. Works while the \
-             server runs; `latchkey keys` alone also before its first start, and then makes the database. \
-             docs/KEYS.md says what to do when a key has leaked.",
+            "List, create or revoke the secret keys of an instance. They are kept as digests, so an earlier one cannot be \
+             shown again. All of this works while the server runs. docs/KEYS.md says what to do when a key has leaked.",
         )
+        .override_usage("latchkey keys <COMMAND>")
+        .arg_required_else_help(true)
         .disable_help_subcommand(true)
-        .arg(json_flag())
-        .arg(instance_flag())
+        // A key was made without a word once: who still writes that is told what to write now.
+        .arg(json_flag().hide(true))
+        .arg(instance_flag().hide(true))
         .subcommand(
             Command::new("list")
                 .about("List the secret keys of an instance: id, beginning and end, and when they were made")
@@ -117,7 +118,7 @@ fn keys() -> Command {
         )
         .subcommand(
             Command::new("create")
-                .about("Make and print a further secret key")
+                .about("Make a further secret key, and print it this once; earlier ones keep working")
                 .arg(instance_flag())
                 .arg(json_flag()),
         )

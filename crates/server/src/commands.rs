@@ -1,5 +1,6 @@
 //! The commands: each reads the configuration, does one thing and prints what came of it.
 
+mod elsewhere;
 mod env;
 mod instances;
 mod keys;
@@ -29,7 +30,7 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             Some(("list", own)) => wait(keys::list(&configure(own)?, own)),
             Some(("revoke", own)) => wait(keys::revoke(&configure(own)?, own)),
             Some((_, own)) => wait(keys::create(&configure(own)?, own)),
-            None => wait(keys::create_anywhere(&configure(group)?, group)),
+            None => Err(keys::without_a_word(group)),
         },
         Some(("instances", group)) => match group.subcommand() {
             Some(("list", own)) => wait(instances::list(&configure(own)?, own)),

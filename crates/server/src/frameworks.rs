@@ -3,6 +3,7 @@
 //! The names are those of the published packages. Some of an SDK's options have no variable: then the block has one of
 //! our choice, and says what to write in code.
 
+mod markup;
 mod table;
 
 use latchkey_kernel::hosts;
@@ -43,6 +44,8 @@ pub(crate) struct Framework {
     pub(crate) code_https: &'static [&'static str],
     /// The same for hosts that are not of this machine, where it is not what HTTPS needs on it.
     pub(crate) code_production: Option<&'static [&'static str]>,
+    /// Whether there is nothing that reads variables: then the block is markup with everything in it.
+    pub(crate) is_markup: bool,
 }
 
 /// Where a backend finds the Backend API.
@@ -94,6 +97,9 @@ type Variable = (&'static str, Option<String>);
 impl Framework {
     /// All that an app needs, in the order of the block.
     pub(crate) fn variables(&self, target: &Target) -> Vec<Variable> {
+        if self.is_markup {
+            return markup::variables(target);
+        }
         let known = |name: Option<&'static str>, value: String| name.map(|name| (name, Some(value)));
         let api_url = self.api_url.map(|api_url| match api_url {
             ApiUrl::Bare(name) => (name, Some(target.api_url.clone())),
@@ -140,6 +146,9 @@ impl Framework {
 
     /// The block to paste.
     pub(crate) fn block(&self, target: &Target) -> String {
+        if self.is_markup {
+            return markup::block(self, target);
+        }
         let Framework { name: framework, title, package, file, .. } = self;
         let instance = &target.instance;
         let mut lines = vec![format!("# {title} ({package}): {file}")];
@@ -189,6 +198,9 @@ pub(crate) fn document() -> String {
     text.push_str("| Framework | `latchkey env …` | Plain HTTP | Trusted HTTPS |\n|---|---|---|---|\n");
     for one in FRAMEWORKS {
         let cell = |target: &Target| {
+            if one.is_markup {
+                return "markup, see below".to_owned();
+            }
             let names = one.variables(target).into_iter().map(|(name, _)| format!("`{name}`"));
             let code = if one.code(target).is_empty() { "" } else { "; and in code, see below" };
             format!("{}{code}", names.collect::<Vec<_>>().join(", "))
@@ -205,9 +217,10 @@ pub(crate) fn document() -> String {
     text.push_str("\n## Every block\n");
     for one in FRAMEWORKS {
         let (plain, https) = (one.block(&plain), one.block(&https));
-        text.push_str(&format!("\n### {}\n\nPlain HTTP:\n\n```sh\n{plain}\n```\n\n", one.title));
+        let language = if one.is_markup { "html" } else { "sh" };
+        text.push_str(&format!("\n### {}\n\nPlain HTTP:\n\n```{language}\n{plain}\n```\n\n", one.title));
         text.push_str(&match one.has_pages() || plain != https {
-            true => format!("Trusted HTTPS:\n\n```sh\n{https}\n```\n"),
+            true => format!("Trusted HTTPS:\n\n```{language}\n{https}\n```\n"),
             false => "The same with trusted HTTPS.\n".to_owned(),
         });
     }
@@ -260,7 +273,7 @@ mod tests {
         let line = "\n# Open the application as http://ab.localhost:<its port>, not as http://localhost.\n";
         let has_line = |host: &str, plain_url: Option<&str>| {
             let target = example(host, plain_url, "");
-            FRAMEWORKS.iter().all(|one| one.block(&target).contains(line))
+            FRAMEWORKS.iter().filter(|one| !one.is_markup).all(|one| one.block(&target).contains(line))
         };
         let has_any = |host: &str, plain_url: Option<&str>| {
             let target = example(host, plain_url, "");

@@ -1,6 +1,6 @@
 //! The keys of an instance, as commands print them.
 
-use latchkey_base::kinds::InstanceId;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_kernel::instances::keys::publishable_key;
 use serde::Serialize;
 
@@ -14,6 +14,7 @@ pub(crate) struct InstanceKeys {
     instance_id: InstanceId,
     environment: &'static str,
     secret_key: String,
+    secret_key_id: SecretKeyId,
     publishable_key: String,
     api_url: String,
     frontend_api: String,
@@ -29,6 +30,7 @@ impl InstanceKeys {
             instance_id: made.id.clone(),
             environment: made.environment.name(),
             secret_key: made.key.expose().to_owned(),
+            secret_key_id: made.key_id.clone(),
             publishable_key: publishable_key(made.environment, &frontend_api),
             api_url: config.api_url(config.listen),
             frontend_api,
@@ -43,6 +45,7 @@ impl InstanceKeys {
         show::result(&show::aligned(&[
             ("api url", &self.api_url),
             ("secret key", &self.secret_key),
+            ("id of the key", self.secret_key_id.as_str()),
             ("publishable key", &self.publishable_key),
             ("frontend api", &self.frontend_api),
             ("instance", &format!("{} ({})", self.instance_id, self.environment)),

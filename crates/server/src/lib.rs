@@ -13,6 +13,7 @@ mod frameworks;
 mod http;
 mod keys;
 mod logging;
+mod no_instance;
 mod provision;
 mod reach;
 mod reference;

@@ -1,12 +1,14 @@
 //! From a configuration to a database that can be used: opened, migrated, with the master key that fits
 //! it, and with instances and their keys.
 
+use std::error::Error as StdError;
+
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Result, Time};
-use latchkey_db::{Db, Location, Options, Tx};
+use latchkey_db::{Db, DbError, Location, Options, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::domains::store as domains;
@@ -35,6 +37,8 @@ pub(crate) struct Made {
     pub(crate) environment: Environment,
     pub(crate) frontend_api: String,
     pub(crate) key: Secret,
+    /// By which it can be revoked.
+    pub(crate) key_id: SecretKeyId,
 }
 
 impl Storage {
@@ -47,9 +51,11 @@ impl Storage {
             before_commit: migrations::BEFORE_COMMIT,
             numbering: latchkey_kernel::outbox::NUMBERING,
         };
-        let db = Db::open(&options).map_err(|error| unusable(&chain(&error)))?;
-        let unmigrated =
-            |error: Error| unusable(&error.cause().map_or_else(|| error.to_string(), |cause| chain(cause)));
+        let db = Db::open(&options).map_err(|error| unusable(&config.database, &error))?;
+        let unmigrated = |error: Error| match error.cause() {
+            Some(cause) => unusable(&config.database, cause),
+            None => unusable(&config.database, &error),
+        };
         let mut applied = db.migrate(migrations::ALL).await.map_err(unmigrated)?;
         if let Some(collisions) = users::domains::normalise(&db).await.map_err(unmigrated)? {
             applied.push(users::domains::STEP);
@@ -222,12 +228,15 @@ pub(crate) fn keep_key(config: &Config, made: &Made, master: &MasterKey) {
 pub(crate) async fn add_key(db: &Db, instance: &Instance) -> Result<Made, Failure> {
     let key = keys::secret_key(instance.environment, &SystemRng);
     let (copy, id, now) = (key.clone(), instance.id.clone(), SystemClock.now());
-    db.write(move |tx| Box::pin(async move { insert_key(tx, &id, &copy, now).await })).await?;
+    let key_id = SecretKeyId::new(now, &SystemRng);
+    let own = key_id.clone();
+    db.write(move |tx| Box::pin(async move { insert_key(tx, &id, (&own, &copy), now).await })).await?;
     Ok(Made {
         id: instance.id.clone(),
         environment: instance.environment,
         frontend_api: instance.frontend_api.clone(),
         key,
+        key_id,
     })
 }
 
@@ -243,6 +252,7 @@ struct Draft {
     instance: Instance,
     signing_key: StoredKey,
     secret_key: Secret,
+    secret_key_id: SecretKeyId,
 }
 
 impl Draft {
@@ -253,7 +263,9 @@ impl Draft {
             Host::Local(port) => rules::local_host(&instance.id, port),
         };
         let signing_key = rules::signing_key(&instance.id, master)?;
-        Ok(Draft { instance, signing_key, secret_key: keys::secret_key(environment, &SystemRng) })
+        let secret_key_id = SecretKeyId::new(instance.created_at, &SystemRng);
+        let secret_key = keys::secret_key(environment, &SystemRng);
+        Ok(Draft { instance, signing_key, secret_key, secret_key_id })
     }
 
     fn made(&self) -> Made {
@@ -262,6 +274,7 @@ impl Draft {
             environment: self.instance.environment,
             frontend_api: self.instance.frontend_api.clone(),
             key: self.secret_key.clone(),
+            key_id: self.secret_key_id.clone(),
         }
     }
 
@@ -288,13 +301,19 @@ impl Draft {
 
     async fn insert(&self, tx: &mut Tx) -> Result<()> {
         store::insert(tx, &self.instance, &self.signing_key).await?;
-        insert_key(tx, &self.instance.id, &self.secret_key, self.instance.created_at).await
+        let key = (&self.secret_key_id, &self.secret_key);
+        insert_key(tx, &self.instance.id, key, self.instance.created_at).await
     }
 }
 
-async fn insert_key(tx: &mut Tx, instance: &InstanceId, key: &Secret, now: Time) -> Result<()> {
+async fn insert_key(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    (id, key): (&SecretKeyId, &Secret),
+    now: Time,
+) -> Result<()> {
     let digest = sha256(key.expose().as_bytes());
-    store::insert_key(tx, instance, &SecretKeyId::new(now, &SystemRng), &digest, &keys::hint(key), now).await
+    store::insert_key(tx, instance, id, &digest, &keys::hint(key), now).await
 }
 
 async fn opens_signing_key(db: &Db, instance: &InstanceId, master: &MasterKey) -> Result<bool, Failure> {
@@ -341,11 +360,35 @@ pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
     Ok(db.write(move |tx| Box::pin(async move { store::delete(tx, &id).await })).await?)
 }
 
-fn unusable(cause: &str) -> Failure {
-    Failure::new(
-        format!("The database cannot be opened: {cause}."),
-        "Check LATCHKEY_DATABASE, and that the server or the directory it names can be reached and written.",
-    )
+/// Why the database cannot be used. What lies at the bottom says it for PostgreSQL: the drivers above only repeat that there
+/// is no connection.
+fn unusable(database: &Location, cause: &(dyn StdError + 'static)) -> Failure {
+    let Location::Postgres(url) = database else {
+        return Failure::new(
+            format!("The database cannot be opened: {}.", chain(cause)),
+            "Check LATCHKEY_DATABASE, and that the directory it names is there and can be written.",
+        );
+    };
+    let place = show::without_password(url);
+    let mut bottom: &dyn StdError = cause;
+    while let Some(inner) = bottom.source() {
+        bottom = inner;
+    }
+    match cause.downcast_ref::<DbError>() {
+        Some(DbError::Unavailable(_)) => Failure::new(
+            format!("PostgreSQL cannot be reached at {place}: {bottom}."),
+            "Start it, or correct host and port in LATCHKEY_DATABASE, or in `database` of latchkey.toml.",
+        ),
+        Some(_) => Failure::new(
+            format!("PostgreSQL cannot be used at {place}: {bottom}."),
+            "Check the user with its password and rights, the name of the database, and how they are written in \
+             LATCHKEY_DATABASE, or in `database` of latchkey.toml.",
+        ),
+        None => Failure::new(
+            format!("The database {place} cannot be used: {}.", chain(cause)),
+            "Check LATCHKEY_DATABASE, or `database` in latchkey.toml.",
+        ),
+    }
 }
 
 fn wrong_key(reason: &str) -> Failure {

@@ -57,6 +57,19 @@ pub(crate) fn rfc3339(time: Time) -> String {
         .map_or_else(|_| time.ms().to_string(), |moment| format!("{moment:.0}"))
 }
 
+/// A connection URL without its password and its options, which may hold one too.
+pub(crate) fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
+    // The driver takes everything up to the first @ for user and password.
+    let (user, place) = rest.split_once('@').map_or(("", rest), |(user, place)| (user, place));
+    let user = user.split([':', '/', '?']).next().unwrap_or_default();
+    let place = place.split('?').next().unwrap_or_default();
+    match user {
+        "" => format!("{scheme}://{place}"),
+        user => format!("{scheme}://{user}@{place}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,5 +79,18 @@ mod tests {
         assert_eq!(aligned(&[("a", "1"), ("long", "2")]), "  a     1\n  long  2");
         let rows = [vec!["a".to_owned(), "b".to_owned()], vec!["long".to_owned(), String::new()]];
         assert_eq!(table(&["ID", "X"], &rows), "ID    X\na     b\nlong");
+    }
+
+    #[test]
+    fn the_database_is_shown_without_its_password() {
+        for (url, shown) in [
+            ("postgres://host/db", "postgres://host/db"),
+            ("postgres://me@host:5432/db", "postgres://me@host:5432/db"),
+            ("postgresql://me:hunter2@host/db?sslmode=require", "postgresql://me@host/db"),
+            ("postgres://me:hun/ter?2@host/db", "postgres://me@host/db"),
+            ("postgres:///db?host=/run&password=hunter2", "postgres:///db"),
+        ] {
+            assert_eq!(without_password(url), shown);
+        }
     }
 }

@@ -78,12 +78,13 @@ fn development_instances_follow_the_listener_and_say_so() {
     assert_ne!(after, before);
     let said = format!("has moved from {} to {}", host(first), host(second));
     assert!(server.log().contains(&said), "{}", server.log());
-    let (keys, _) = home.json(&["keys", "--json"]);
+    let (keys, _) = home.json(&["keys", "create", "--json"]);
     assert_eq!((&keys["publishable_key"], &keys["frontend_api"]), (&json!(after), &json!(host(second))));
     assert_eq!(status(&server.get_frontend("/v1/environment", &host(second))), 200);
     let said = format!("has moved from {name}:{first} to {name}:{second}");
     assert!(server.log().contains(&said), "{}", server.log());
-    let (keys, _) = home.json(&["keys", "--json", "--instance", chosen["instance_id"].as_str().unwrap()]);
+    let (keys, _) =
+        home.json(&["keys", "create", "--json", "--instance", chosen["instance_id"].as_str().unwrap()]);
     assert_eq!(keys["frontend_api"], "other.localhost:81");
     server.stop();
 
@@ -113,7 +114,7 @@ fn instances_are_created_listed_and_deleted_while_the_server_runs() {
     assert!(made["publishable_key"].as_str().unwrap().starts_with("pk_live_"));
     assert_eq!(server.status("/v1/jwks", key), 200);
 
-    let (further, _) = home.json(&["keys", "--json", "--instance", id]);
+    let (further, _) = home.json(&["keys", "create", "--json", "--instance", id]);
     assert!(further["secret_key"].as_str().unwrap().starts_with("sk_live_"));
     let (list, _) = home.json(&["instances", "list", "--json"]);
     assert_eq!(list.as_array().unwrap().len(), 2);
@@ -161,17 +162,21 @@ fn every_instance_has_a_host_of_its_own() {
             "are for the instance",
         ),
         (&[&create[..], &["development", "--frontend-api", "localhost:1"]].concat(), "no dot"),
+        (
+            &[&create[..], &["production", "--frontend-api", "https://clerk.example.org/"]].concat(),
+            "Write only the host, without https:// and without a path: clerk.example.org",
+        ),
     ] {
         let refused = home.run(line);
         seen.push((refused.status.code(), text(&refused.stderr).contains(said)));
     }
-    assert_eq!(seen, [(Some(2), true); 4]);
+    assert_eq!(seen, [(Some(2), true); 5]);
 
     let (list, _) = home.json(&["instances", "list", "--json"]);
     let hosts: Vec<&str> =
         list.as_array().unwrap().iter().filter_map(|row| row["frontend_api"].as_str()).collect();
     assert_eq!(hosts, ["127.0.0.1", name, "clerk.example.com"]);
-    let (keys, _) = home.json(&["keys", "--json", "--instance", id]);
+    let (keys, _) = home.json(&["keys", "create", "--json", "--instance", id]);
     assert_eq!(keys["publishable_key"], second["publishable_key"]);
     let table = text(&home.run(&["instances", "list"]).stdout);
     let shown = |line: &str| line.contains("  clerk.example.com ") && line.contains("  pk_live_Y2xlcmsu");
@@ -272,7 +277,7 @@ fn commands_make_no_database_where_there_is_none() {
 #[test]
 fn wrong_settings_are_refused_together_and_change_nothing() {
     let home = Home::new();
-    home.json(&["keys", "--json"]);
+    home.json(&["instances", "create", "--environment", "development", "--json"]);
     let before = home.run(&["settings", "get"]).stdout;
     let refused = home.run(&[
         "settings",
@@ -374,7 +379,7 @@ fn a_deleted_development_instance_stays_deleted() {
     assert_eq!((server.announced("secret key"), server.announced("instance")), ("", ""));
     assert_eq!(server.announced("frontend url"), "https://clerk.example.com");
     assert!(!server.log().contains("sends no e-mail"), "{}", server.log());
-    let refused = home.run(&["keys"]);
+    let refused = home.run(&["keys", "create"]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(text(&refused.stderr).contains(&format!("--instance {id} (production)")));
 }
@@ -451,6 +456,24 @@ fn sigterm_finishes_the_running_request_and_loses_nothing() {
 }
 
 #[test]
+fn a_database_that_cannot_be_reached_is_told_once_and_with_what_to_do() {
+    let home = Home::new();
+    for command in [&["serve"][..], &["keys", "list"]] {
+        let url = format!("postgres://me:hunter2@127.0.0.1:{}/db?connect_timeout=5", free_port());
+        let output = home.command(command).env("LATCHKEY_DATABASE", &url).output().unwrap();
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        let place = url.replace(":hunter2", "");
+        let place = place.split('?').next().unwrap();
+        let expected = format!(
+            "latchkey: PostgreSQL cannot be reached at {place}: Connection refused (os error 111).\n\
+             Start it, or correct host and port in LATCHKEY_DATABASE, or in `database` of latchkey.toml.\n"
+        );
+        assert_eq!(said, expected);
+    }
+}
+
+#[test]
 fn a_second_server_on_the_same_file_is_refused_and_changes_nothing() {
     let home = Home::new();
     if !home.has_file() {
@@ -462,7 +485,7 @@ fn a_second_server_on_the_same_file_is_refused_and_changes_nothing() {
     let said = text(&second.stderr);
     assert_eq!(second.status.code(), Some(1), "{said}");
     assert!(said.contains("Another server (process ") && said.contains("--data-dir"), "{said}");
-    let (keys, _) = home.json(&["keys", "--json"]);
+    let (keys, _) = home.json(&["keys", "create", "--json"]);
     assert_eq!(keys["publishable_key"], key);
     // A server that was killed leaves nothing that keeps the next one out.
     drop(server);

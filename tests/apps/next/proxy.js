@@ -1,11 +1,6 @@
-import { clerkMiddleware, createRouteMatcher } from '@clerk/nextjs/server';
+import { clerkMiddleware } from '@clerk/nextjs/server';
 
-const isProtected = createRouteMatcher(['/protected(.*)']);
-
-export default clerkMiddleware(async (auth, request) => {
-  if (isProtected(request)) {
-    await auth.protect();
-  }
-});
+// It finds out who is signed in; pages that are for them only say so themselves.
+export default clerkMiddleware();
 
 export const config = { matcher: ['/((?!_next|favicon.ico).*)'] };

@@ -21,6 +21,12 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
         );
         return Ok(());
     };
+    if line.get_flag("new-key") && framework.secret_key.is_none() {
+        return Err(Failure::usage(
+            format!("{} has everything in pages, where no secret key may be.", framework.title),
+            "Leave out --new-key. `latchkey keys create` makes a key for a backend.",
+        ));
+    }
     let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
     let secret_key = match line.get_flag("new-key") {

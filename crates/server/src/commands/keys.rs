@@ -23,14 +23,15 @@ use crate::show::{self, rfc3339};
 /// For an answer from this machine, or one nearby.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Makes and prints a key.
-pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    make(config, Storage::existing(config).await?, line).await
-}
-
-/// The same where there may be no database yet, so that keys can be had before the server's first start.
-pub(crate) async fn create_anywhere(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
-    make(config, open_anywhere(config).await?, line).await
+/// What to write where a key was made once without saying so.
+pub(crate) fn without_a_word(line: &ArgMatches) -> Failure {
+    let instance = line.get_one::<String>("instance").map(|id| format!(" --instance {id}"));
+    let json = line.get_flag("json").then_some(" --json");
+    let (instance, json) = (instance.unwrap_or_default(), json.unwrap_or_default());
+    Failure::usage(
+        "`latchkey keys` needs a word for what to do: list, create or revoke.",
+        format!("To make a key, use `latchkey keys create{instance}{json}`."),
+    )
 }
 
 /// Opens the database, or makes it where there is none yet. A new one is named: in a mistyped folder it is not that of the
@@ -48,8 +49,9 @@ pub(super) async fn open_anywhere(config: &Config) -> Result<Storage, Failure> {
     Ok(storage)
 }
 
-/// On a database without instances the first one is made.
-async fn make(config: &Config, mut storage: Storage, line: &ArgMatches) -> Result<(), Failure> {
+/// Makes and prints a key. On a database without instances the first one is made.
+pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    let mut storage = Storage::existing(config).await?;
     let wanted = line.get_one::<String>("instance").map(String::as_str);
     let first = match wanted {
         None => storage.make_first(config).await?,
@@ -63,8 +65,12 @@ async fn make(config: &Config, mut storage: Storage, line: &ArgMatches) -> Resul
         None => {
             let instance = instances::select(&storage, wanted)?;
             let made = provision::add_key(&storage.db, instance).await?;
-            show::note("a further secret key was made; earlier ones keep working");
-            keep_if_first(config, &storage, instance, &made).await?;
+            show::note(match keep_if_first(config, &storage, instance, &made).await? {
+                true => "a further secret key was made; every start of the server shows it",
+                false => {
+                    "a further secret key was made; keep it, it is not shown again. Earlier ones keep working"
+                }
+            });
             doubt_address(config);
             made
         }
@@ -73,20 +79,22 @@ async fn make(config: &Config, mut storage: Storage, line: &ArgMatches) -> Resul
     Ok(())
 }
 
-/// Lets later starts show the new key of the first development instance, if the one they showed was revoked.
+/// Lets later starts show the new key of the first development instance, if the one they showed was revoked. Says whether
+/// they do.
 async fn keep_if_first(
     config: &Config,
     storage: &Storage,
     instance: &Instance,
     made: &Made,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
     let is_first = storage.development().is_some_and(|first| first.id == instance.id);
     // A master key that does not fit is reported by the commands that cannot do without it.
-    let Some(master) = storage.master_key(config).await.ok().filter(|_| is_first) else { return Ok(()) };
-    if kept_key(config, storage, &instance.id, &master).await?.is_none() {
+    let Some(master) = storage.master_key(config).await.ok().filter(|_| is_first) else { return Ok(false) };
+    let is_kept = kept_key(config, storage, &instance.id, &master).await?.is_none();
+    if is_kept {
         provision::keep_key(config, made, &master);
     }
-    Ok(())
+    Ok(is_kept)
 }
 
 /// Lists the keys of an instance.

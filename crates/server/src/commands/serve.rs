@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::middleware::from_fn;
 use latchkey_app::GROUPS;
 use latchkey_app::jobs::{self, JobCounts};
 use latchkey_base::kinds::InstanceId;
@@ -27,7 +28,7 @@ use crate::frameworks::{FRAMEWORKS, Target};
 use crate::http::{self, Side};
 use crate::provision::{self, Storage};
 use crate::reach::{self, Listener, Reach};
-use crate::{files, show, tls};
+use crate::{files, no_instance, show, tls};
 
 /// Hashing that is still under way when everything else has ended may not hold the process up.
 const LAST_WORK: Duration = Duration::from_secs(1);
@@ -35,7 +36,7 @@ const LAST_WORK: Duration = Duration::from_secs(1);
 const METRICS_CONNECTIONS: usize = 100;
 /// Of how many production instances the address is shown, where there are no others.
 const INSTANCES_SHOWN: usize = 5;
-const NOT_KEPT: &str = "(shown when it was made; run \"latchkey keys\" for a further one)";
+const NOT_KEPT: &str = "(shown when it was made; run \"latchkey keys create\" for a further one)";
 
 /// Serves until a signal ends it.
 pub(crate) fn run(config: Config) -> Result<(), Failure> {
@@ -108,7 +109,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
     tls.follow_files();
     let mut sides = vec![
         Side::new("Backend API", backend, routers.backend, tls.backend),
-        Side::new("Frontend API", frontend, routers.frontend, tls.frontend),
+        Side::new("Frontend API", frontend, routers.frontend.layer(from_fn(no_instance::show)), tls.frontend),
     ];
     sides.extend(metrics.map(|listener| Side {
         few: Some(METRICS_CONNECTIONS),
@@ -160,7 +161,7 @@ async fn announcement(
     };
     let data = match &config.database {
         Location::Sqlite(path) => path.display().to_string(),
-        Location::Postgres(url) => format!("{}, {}", without_password(url), config.data_dir.display()),
+        Location::Postgres(url) => format!("{}, {}", show::without_password(url), config.data_dir.display()),
     };
     let reference = format!("{}/reference", urls.api);
     // Without a development instance nothing answers at the address of the listener itself.
@@ -245,35 +246,4 @@ pub(super) async fn kept_key(
     let Some(key) = files::find_development_key(&config.data_dir, id, master) else { return Ok(None) };
     let works = provision::has_key(&storage.db, id, &key).await?;
     Ok(works.then(|| key.expose().to_owned()))
-}
-
-/// A connection URL without its password and its options, which may hold one too.
-fn without_password(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-    // The driver takes everything up to the first @ for user and password.
-    let (user, place) = rest.split_once('@').map_or(("", rest), |(user, place)| (user, place));
-    let user = user.split([':', '/', '?']).next().unwrap_or_default();
-    let place = place.split('?').next().unwrap_or_default();
-    match user {
-        "" => format!("{scheme}://{place}"),
-        user => format!("{scheme}://{user}@{place}"),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_database_is_shown_without_its_password() {
-        for (url, shown) in [
-            ("postgres://host/db", "postgres://host/db"),
-            ("postgres://me@host:5432/db", "postgres://me@host:5432/db"),
-            ("postgresql://me:hunter2@host/db?sslmode=require", "postgresql://me@host/db"),
-            ("postgres://me:hun/ter?2@host/db", "postgres://me@host/db"),
-            ("postgres:///db?host=/run&password=hunter2", "postgres:///db"),
-        ] {
-            assert_eq!(without_password(url), shown);
-        }
-    }
 }

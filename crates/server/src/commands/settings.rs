@@ -9,7 +9,7 @@ use latchkey_kernel::settings::explain::{self, ExplainedSetting, ItemField};
 use latchkey_kernel::settings::{SealedSetting, Settings, SettingsFault, edit};
 use serde_json::{Map, Value, json};
 
-use super::instances;
+use super::{elsewhere, instances};
 use crate::config::{Config, nearest};
 use crate::failure::Failure;
 use crate::provision::Storage;
@@ -279,12 +279,18 @@ fn meant_value(fault: &str) -> Option<String> {
     nearest(given.trim_matches('`'), known).map(|word| format!("Did you mean {word}?"))
 }
 
-/// What may have been meant.
+/// What may have been meant, or where it is configured.
 fn hint(path: &str) -> Result<String, Failure> {
+    if let Some(advice) = elsewhere::advice(path) {
+        return Ok(advice);
+    }
     let leaves = explain::all()?;
     let paths = leaves.iter().map(|leaf| leaf.path.as_str());
     let groups = paths.clone().flat_map(|leaf| leaf.match_indices('.').map(move |(end, _)| &leaf[..end]));
-    Ok(match nearest(path, paths.chain(groups)) {
+    let known = || paths.clone().chain(groups.clone());
+    let one =
+        path.split_once('.').and_then(|(first, rest)| Some(format!("{}.{rest}", first.strip_suffix('s')?)));
+    Ok(match nearest(path, known()).or_else(|| nearest(one.as_deref()?, known())) {
         Some(known) => format!("Did you mean {known}?"),
         None => "`latchkey settings get` lists all there are.".to_owned(),
     })

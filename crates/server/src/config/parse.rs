@@ -96,6 +96,14 @@ pub(super) fn host(text: &str) -> Result<Option<String>, Wrong> {
     if text.is_empty() {
         return Ok(None);
     }
+    if text.contains("://") || text.contains('/') {
+        let host = hosts::authority(text);
+        let host = if hosts::checked(host).is_ok() { host } else { "clerk.example.com" };
+        return Err(Wrong::new(
+            format!("{text:?} is a URL, and this setting is a host."),
+            format!("Write only the host, without https:// and without a path: {host}"),
+        ));
+    }
     hosts::checked(text).map(Some).map_err(|reason| {
         Wrong::new(
             format!("{text:?} cannot be used: {reason}."),

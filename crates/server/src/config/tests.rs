@@ -113,6 +113,15 @@ fn public_addresses_are_what_callers_can_use() {
         assert_eq!(problems(bad, &[], &[]).len(), 1, "{bad}");
     }
     assert_eq!(problems("listen = '127.0.0.1:3401'", &[], &[]).len(), 1, "both would listen there");
+    for (url, host) in [
+        ("https://clerk.example.com/", "clerk.example.com"),
+        ("http://a.example.com:8443/v1", "a.example.com:8443"),
+        ("https://", "clerk.example.com"),
+    ] {
+        let found = problems(&format!("frontend_api = '{url}'"), &[], &[]);
+        let said = format!("Write only the host, without https:// and without a path: {host}");
+        assert!(found.len() == 1 && found[0].ends_with(&said), "{found:?}");
+    }
 }
 
 #[test]

@@ -21,6 +21,7 @@ const BACKEND_ONLY: Framework = Framework {
     code_plain: &[],
     code_https: &[],
     code_production: None,
+    is_markup: false,
 };
 
 /// A server on Node, which reads a file of variables only when it is told to.
@@ -111,6 +112,17 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
             "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}>",
         ]),
         ..VITE
+    },
+    Framework {
+        name: "html",
+        aliases: &["javascript", "clerk-js"],
+        title: "HTML and JavaScript, without a framework",
+        package: "@clerk/clerk-js",
+        file: "index.html",
+        secret_key: None,
+        api_url: None,
+        is_markup: true,
+        ..BACKEND_ONLY
     },
     Framework {
         name: "astro",
@@ -237,8 +249,8 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
     },
     Framework {
         name: "node",
-        aliases: &["backend", "javascript"],
-        title: "JavaScript without a framework",
+        aliases: &["nodejs", "backend"],
+        title: "Backends on Node, without a framework",
         package: "@clerk/backend",
         telemetry: Some("CLERK_TELEMETRY_DISABLED"),
         code_plain: NODE,

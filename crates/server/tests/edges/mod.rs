@@ -10,6 +10,7 @@ use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
+use crate::PRODUCTION;
 use crate::support::{Home, connect, mode, rest, status, until};
 
 fn answer(address: SocketAddr, request: &str) -> String {
@@ -38,6 +39,33 @@ fn a_request_that_names_two_hosts_is_refused_by_both_listeners() {
             assert_eq!(answer.contains("\"host_invalid\""), expected == 400, "{answer}");
         }
     }
+}
+
+#[test]
+fn an_unknown_host_is_a_page_for_browsers_and_an_error_for_programs() {
+    let home = Home::new();
+    let server = home.serve();
+    home.json(&PRODUCTION);
+    let ask = |method: &str, accept: &str| {
+        let head = format!("{method} /sign-in HTTP/1.1\r\nHost: nobody.example.org\r\nAccept: {accept}\r\n");
+        answer(server.frontend, &format!("{head}Connection: close\r\n\r\n"))
+    };
+    let page = ask("GET", "text/html,application/xhtml+xml");
+    assert_eq!(status(&page), 400, "{page}");
+    let (head, body) = page.split_once("\r\n\r\n").unwrap();
+    let head = head.to_lowercase();
+    assert!(head.contains("content-type: text/html; charset=utf-8"), "{head}");
+    assert!(head.contains("content-security-policy: default-src 'none'"), "{head}");
+    assert!(head.contains("clerk-trace-id: "), "{head}");
+    assert!(head.contains(&format!("content-length: {}", body.len())), "{head}");
+    assert!(body.contains("<h1>No instance answers at this host</h1>"), "{body}");
+    assert!(body.contains("<code>latchkey settings set development.unknown_hosts=true</code>"), "{body}");
+    for program in [ask("GET", "*/*"), ask("POST", "text/html")] {
+        assert!(status(&program) == 400 && program.contains("\"host_invalid\""), "{program}");
+    }
+    let set = home.run(&["settings", "set", "development.unknown_hosts=true"]);
+    assert!(set.status.success(), "{set:?}");
+    assert_eq!(status(&ask("GET", "text/html")), 200);
 }
 
 #[test]

@@ -38,6 +38,16 @@ fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
         env("react-5", &[])["VITE_CLERK_JS_URL"],
         format!("{url}/npm/@clerk/clerk-js@5/dist/clerk.browser.js")
     );
+    assert_eq!(
+        env("html", &[]),
+        json!({
+            "CLERK_PUBLISHABLE_KEY": publishable,
+            "CLERK_PROXY_URL": url,
+            "CLERK_JS_URL": format!("{url}/npm/@clerk/clerk-js@6/dist/clerk.browser.js"),
+            "CLERK_UI_URL": format!("{url}/npm/@clerk/ui@1/dist/ui.browser.js"),
+        })
+    );
+    assert_eq!(env("javascript", &[]), env("html", &[]), "what Clerk calls JavaScript runs in browsers");
     assert_eq!(env("python", &[])["CLERK_API_URL"], format!("http://{api}/v1"));
     assert_eq!(env("go", &[])["CLERK_ISSUER"], format!("http://{frontend}"));
     let further = env("express", &["--new-key"])["CLERK_SECRET_KEY"].as_str().unwrap().to_owned();
@@ -57,6 +67,11 @@ fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
         code.contains("# In code: app.register(clerkPlugin, { apiUrl: process.env.CLERK_API_URL,"),
         "{code}"
     );
+    let page = text(&home.run(&[&["env", "html"], &places[..]].concat()).stdout);
+    assert!(page.contains(&format!("data-clerk-publishable-key=\"{publishable}\"")), "{page}");
+    assert!(page.contains(&format!("data-clerk-proxy-url=\"{url}\"")), "{page}");
+    let refused = home.run(&[&["env", "html", "--new-key"], &places[..]].concat());
+    assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("latchkey keys create"));
     let elsewhere = format!("127.0.0.1:{}", free_port());
     let mixed = home.run(&["env", "next", "--listen", &api, "--frontend-listen", &elsewhere]);
     let said = text(&mixed.stderr);
@@ -78,6 +93,9 @@ fn a_production_instance_is_reached_by_its_keys_and_its_secret_is_not_made_up() 
     );
     let block = text(&home.run(&["env", "next", "--instance", id]).stdout);
     assert!(block.contains("# CLERK_SECRET_KEY=…  (only its digest is kept"), "{block}");
+    let page = text(&home.run(&["env", "html", "--instance", id]).stdout);
+    let script = "src=\"https://clerk.example.com/npm/@clerk/clerk-js@6/dist/clerk.browser.js\"";
+    assert!(page.contains(script) && !page.contains("data-clerk-proxy-url"), "{page}");
     for framework in ["react", "react-5", "vue"] {
         let block = text(&home.run(&["env", framework, "--instance", id]).stdout);
         assert!(block.contains("# In code: ") && !block.contains("sign-in"), "{block}");
@@ -114,6 +132,7 @@ fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
         "tanstack",
         "expo",
         "java",
+        "html",
     ] {
         assert!(names.lines().any(|line| line.starts_with(&format!("{name} "))), "{name}: {names}");
     }

@@ -10,7 +10,7 @@ fn a_kept_key_that_is_gone_is_not_made_up() {
     std::fs::remove_file(home.path("data/development.key")).unwrap();
     let server = home.serve();
     let shown = server.announced("secret key");
-    assert_eq!(shown, "(shown when it was made; run \"latchkey keys\" for a further one)");
+    assert_eq!(shown, "(shown when it was made; run \"latchkey keys create\" for a further one)");
     let id = home.json(&["instances", "list", "--json"]).0[0]["instance_id"].as_str().unwrap().to_owned();
     let block = text(&home.run(&["env", "next"]).stdout);
     let hint = format!("or make a further one: latchkey env next --instance {id} --new-key)");
@@ -21,12 +21,23 @@ fn a_kept_key_that_is_gone_is_not_made_up() {
 fn keys_makes_a_further_key_while_the_server_runs() {
     let home = Home::new();
     let server = home.serve();
-    let (keys, remarks) = home.json(&["keys", "--json"]);
-    assert_eq!(remarks.trim(), "a further secret key was made; earlier ones keep working");
+    let (keys, remarks) = home.json(&["keys", "create", "--json"]);
+    assert_eq!(
+        remarks.trim(),
+        "a further secret key was made; keep it, it is not shown again. Earlier ones keep working"
+    );
     let names: Vec<&String> = keys.as_object().unwrap().keys().collect();
     assert_eq!(
         names,
-        ["api_url", "environment", "frontend_api", "instance_id", "publishable_key", "secret_key"]
+        [
+            "api_url",
+            "environment",
+            "frontend_api",
+            "instance_id",
+            "publishable_key",
+            "secret_key",
+            "secret_key_id"
+        ]
     );
     assert_eq!(
         format!("{} (development)", keys["instance_id"].as_str().unwrap()),
@@ -41,6 +52,35 @@ fn keys_makes_a_further_key_while_the_server_runs() {
     assert_ne!(further, server.announced("secret key"));
     assert_eq!(server.status("/v1/jwks", further), 200);
     assert_eq!(server.status("/v1/jwks", server.announced("secret key")), 200);
+
+    let shown = home.run(&["keys", "create"]);
+    let (list, _) = home.json(&["keys", "list", "--json"]);
+    let ids: Vec<&str> = list.as_array().unwrap().iter().filter_map(|key| key["id"].as_str()).collect();
+    assert_eq!((ids.len(), ids[1]), (3, keys["secret_key_id"].as_str().unwrap()));
+    assert!(text(&shown.stdout).contains(ids[2]), "{shown:?}");
+}
+
+#[test]
+fn without_a_word_no_key_is_made_and_the_word_is_told() {
+    let home = Home::new();
+    home.serve().stop();
+    let bare = home.run(&["keys"]);
+    assert_eq!(bare.status.code(), Some(2));
+    let said = text(&bare.stderr);
+    for word in ["list", "create", "revoke"] {
+        assert!(said.lines().any(|line| line.trim_start().starts_with(word)), "{word}: {said}");
+    }
+    for (line, meant) in [
+        (&["keys", "--json"][..], "use `latchkey keys create --json`"),
+        (&["keys", "--json", "--instance", "ins_1"], "use `latchkey keys create --instance ins_1 --json`"),
+        (&["keys", "--data-dir", "data"], "use `latchkey keys create`"),
+    ] {
+        let refused = home.run(line);
+        let said = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains(meant), "{line:?}: {said}");
+        assert!(refused.stdout.is_empty(), "{refused:?}");
+    }
+    assert_eq!(home.json(&["keys", "list", "--json"]).0.as_array().unwrap().len(), 1);
 }
 
 #[test]
@@ -48,10 +88,11 @@ fn keys_says_when_no_server_answers_where_it_would_be() {
     let home = Home::new();
     let server = home.serve();
     let free = free_port();
-    let (_, remarks) = home.json(&["keys", "--json", "--listen", &format!("127.0.0.1:{free}")]);
+    let create = ["keys", "create", "--json", "--listen"];
+    let (_, remarks) = home.json(&[&create[..], &[&format!("127.0.0.1:{free}")]].concat());
     assert!(remarks.contains(&format!("no server answers at http://127.0.0.1:{free} now")), "{remarks}");
     assert!(remarks.contains("give this command the same LATCHKEY_… variables"), "{remarks}");
-    let (_, remarks) = home.json(&["keys", "--json", "--listen", &server.address.to_string()]);
+    let (_, remarks) = home.json(&[&create[..], &[&server.address.to_string()]].concat());
     assert!(!remarks.contains("no server"), "{remarks}");
     let made = ["instances", "create", "--environment", "development", "--json", "--listen"];
     let (_, remarks) = home.json(&[&made[..], &[&format!("127.0.0.1:{free}")]].concat());
@@ -59,11 +100,11 @@ fn keys_says_when_no_server_answers_where_it_would_be() {
 }
 
 #[test]
-fn keys_works_before_the_first_start() {
+fn an_instance_with_its_key_can_be_had_before_the_first_start() {
     let home = Home::new();
-    let (keys, remarks) = home.json(&["keys", "--json"]);
+    let (keys, remarks) = home.json(&["instances", "create", "--environment", "development", "--json"]);
     let (first, last) = remarks.trim().rsplit_once('\n').unwrap_or(("", remarks.trim()));
-    assert_eq!(last, "a development instance and its first secret key were made");
+    assert_eq!(last, "a development instance was created");
     let says_where =
         first.starts_with("a new database was made at /") && first.ends_with("/data/latchkey.db");
     assert!(if home.has_file() { says_where } else { first.is_empty() }, "{remarks}");
@@ -121,7 +162,9 @@ fn the_key_that_every_start_shows_can_be_revoked_and_replaced() {
     assert!(text(&home.run(&["keys", "list"]).stderr).contains("has no secret key"));
     let block = text(&home.run(&["env", "next"]).stdout);
     assert!(block.contains("# CLERK_SECRET_KEY=…") && block.contains("--new-key"), "{block}");
-    let next = home.json(&["keys", "--json"]).0["secret_key"].as_str().unwrap().to_owned();
+    let (made, remarks) = home.json(&["keys", "create", "--json"]);
+    assert!(remarks.contains("every start of the server shows it"), "{remarks}");
+    let next = made["secret_key"].as_str().unwrap().to_owned();
     server.stop();
     assert_eq!(home.serve().announced("secret key"), next);
 }
@@ -134,7 +177,7 @@ fn keys_of_another_instance_and_unknown_ones_are_not_revoked() {
     let live = production["secret_key"].as_str().unwrap();
     let instance = production["instance_id"].as_str().unwrap();
     let own = home.json(&["keys", "list", "--json"]).0[0]["id"].as_str().unwrap().to_owned();
-    let named = home.json(&["keys", "--json"]).0["instance_id"].as_str().unwrap().to_owned();
+    let named = home.json(&["keys", "create", "--json"]).0["instance_id"].as_str().unwrap().to_owned();
     let other = if own.ends_with('x') { 'y' } else { 'x' };
     let mistyped = format!("{}{other}", &own[..own.len() - 1]);
     let hint = format!("Did you mean {own}?");

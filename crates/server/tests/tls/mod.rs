@@ -203,7 +203,8 @@ fn files_that_cannot_be_used_are_refused_together_before_anything_is_made() {
     }
     assert!(!home.path("data").exists(), "nothing was made");
     // Other commands have no use for the files.
-    assert!(home.run(&[&["keys"][..], &frontend].concat()).status.success());
+    let create = ["instances", "create", "--environment", "development"];
+    assert!(home.run(&[&create[..], &frontend].concat()).status.success());
 }
 
 #[tokio::test]

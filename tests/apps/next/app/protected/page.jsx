@@ -2,7 +2,7 @@ import { SignOutButton } from '@clerk/nextjs';
 import { auth } from '@clerk/nextjs/server';
 
 export default async function Protected() {
-  const { userId } = await auth();
+  const { userId } = await auth.protect();
   return (
     <>
       <h1>Protected</h1>
