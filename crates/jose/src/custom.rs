@@ -120,15 +120,23 @@ pub struct CustomKey {
 
 enum Material {
     Hmac(Box<hmac::Key>),
-    Rsa(RsaKeyPair, &'static dyn RsaEncoding),
+    Rsa { pair: RsaKeyPair, encoding: &'static dyn RsaEncoding, is_usual: bool },
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
 }
 
 impl CustomKey {
-    /// Reads a key: for HMAC the text itself is the secret, otherwise it is a PEM document with an
+    /// Reads a key that somebody brings: for HMAC the text itself is the secret, otherwise it is a PEM document with an
     /// unencrypted private key (PKCS#8, or the older forms of RSA and EC).
     pub fn parse(algorithm: Algorithm, text: &str) -> Result<CustomKey, JoseError> {
+        match CustomKey::open(algorithm, text)? {
+            CustomKey { material: Material::Rsa { is_usual: false, .. }, .. } => Err(JoseError::InvalidKey),
+            key => Ok(key),
+        }
+    }
+
+    /// Reads a key that was brought before, also one that would be refused today.
+    pub fn open(algorithm: Algorithm, text: &str) -> Result<CustomKey, JoseError> {
         let material = match algorithm {
             Algorithm::Hs256 => secret(text, hmac::HMAC_SHA256)?,
             Algorithm::Hs384 => secret(text, hmac::HMAC_SHA384)?,
@@ -155,13 +163,18 @@ impl CustomKey {
     /// Whether a signature takes milliseconds, so that requests must not queue behind it: with RSA, 2 for 3072 bits
     /// and 5 for 4096. With 2048 bits, and with every other key, it takes less than one.
     pub fn is_slow(&self) -> bool {
-        matches!(&self.material, Material::Rsa(pair, _) if pair.public_modulus_len() > *RSA_BYTES.start())
+        match &self.material {
+            Material::Rsa { pair, is_usual, .. } => {
+                !is_usual || pair.public_modulus_len() > *RSA_BYTES.start()
+            }
+            _ => false,
+        }
     }
 
     /// How many bytes its signatures have.
     pub fn signature_bytes(&self) -> usize {
         match (&self.material, self.algorithm) {
-            (Material::Rsa(pair, _), _) => pair.public_modulus_len(),
+            (Material::Rsa { pair, .. }, _) => pair.public_modulus_len(),
             (_, Algorithm::Hs256) => 32,
             (_, Algorithm::Hs384) => 48,
             (_, Algorithm::Es384) => 96,
@@ -175,7 +188,7 @@ impl CustomKey {
         let random = SystemRandom::new();
         match &self.material {
             Material::Hmac(key) => Ok(hmac::sign(key, message).as_ref().to_vec()),
-            Material::Rsa(pair, encoding) => {
+            Material::Rsa { pair, encoding, .. } => {
                 let mut signature = vec![0; pair.public_modulus_len()];
                 pair.sign(*encoding, &random, message, &mut signature).map_err(|_| JoseError::Crypto)?;
                 Ok(signature)
@@ -223,8 +236,8 @@ fn rsa(text: &str, encoding: &'static dyn RsaEncoding) -> Result<Material, JoseE
     };
     let pair = pair.map_err(|_| JoseError::InvalidKey)?;
     let is_usual = key.and_then(primes).is_some_and(|(p, q)| words(p) == words(q));
-    match RSA_BYTES.contains(&pair.public_modulus_len()) && is_usual {
-        true => Ok(Material::Rsa(pair, encoding)),
+    match RSA_BYTES.contains(&pair.public_modulus_len()) {
+        true => Ok(Material::Rsa { pair, encoding, is_usual }),
         false => Err(JoseError::InvalidKey),
     }
 }
@@ -530,6 +543,9 @@ mod tests {
         assert!(RsaKeyPair::from_der(&der).is_ok(), "the library would take it");
         for algorithm in [Algorithm::Rs256, Algorithm::Ps512] {
             refused(algorithm, &key);
+            // Those from before still sign, out of the way of requests.
+            let stored = CustomKey::open(algorithm, &key).unwrap();
+            assert!(stored.is_slow() && stored.sign(b"message").is_ok());
         }
         let (_, ours) = private_key(&rsa_pem()).map(|(label, der)| (label.to_owned(), der)).unwrap();
         let (p, q) = primes(wrapped(&ours).unwrap()).unwrap();

@@ -191,7 +191,7 @@ impl Cx {
     }
 
     /// Keeps the number of the last event for the answer, and wakes whoever waits for events.
-    fn caused(&self, seq: Option<i64>) {
+    pub fn caused(&self, seq: Option<i64>) {
         if let Some(seq) = seq {
             self.caused.set(seq);
             match self.instance.get() {

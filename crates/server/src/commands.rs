@@ -27,10 +27,11 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
         Some(("env", own)) => wait(env::run(&configure(own)?, own)),
         Some(("trust", own)) => trust::run(&configure(own)?, own),
         Some(("keys", group)) => match group.subcommand() {
+            word if keys::has_flags(group) || word.is_none() => Err(keys::misplaced(group)),
             Some(("list", own)) => wait(keys::list(&configure(own)?, own)),
             Some(("revoke", own)) => wait(keys::revoke(&configure(own)?, own)),
             Some((_, own)) => wait(keys::create(&configure(own)?, own)),
-            None => Err(keys::without_a_word(group)),
+            None => Ok(()),
         },
         Some(("instances", group)) => match group.subcommand() {
             Some(("list", own)) => wait(instances::list(&configure(own)?, own)),

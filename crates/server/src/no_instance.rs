@@ -1,7 +1,7 @@
 //! What somebody with a browser is shown at a host of the Frontend API that belongs to no instance: the refusal as a page,
 //! with what opens the host. Programs get it as it is.
 
-use axum::body::{Body, Bytes, to_bytes};
+use axum::body::{Body, Bytes, HttpBody as _, to_bytes};
 use axum::extract::Request;
 use axum::http::header::CONTENT_LENGTH;
 use axum::http::{Method, StatusCode};
@@ -12,14 +12,15 @@ use latchkey_kernel::page::{in_text, is_wanted, notice};
 use serde_json::Value;
 
 /// Far longer than a refusal is.
-const REFUSAL_BYTES: usize = 64 * 1024;
+const REFUSAL_BYTES: u64 = 64 * 1024;
 const TITLE: &str = "No instance answers at this host";
 
 /// Shows the refusal of an unknown host as a page, where a page is wanted.
 pub(crate) async fn show(request: Request, next: Next) -> Response {
     let is_visit = request.method() == Method::GET && is_wanted(request.headers());
     let response = next.run(request).await;
-    match is_visit && response.status() == StatusCode::BAD_REQUEST {
+    let is_short = response.body().size_hint().upper().is_some_and(|bytes| bytes <= REFUSAL_BYTES);
+    match is_visit && is_short && response.status() == StatusCode::BAD_REQUEST {
         true => as_page(response).await,
         false => response,
     }
@@ -27,8 +28,8 @@ pub(crate) async fn show(request: Request, next: Next) -> Response {
 
 async fn as_page(response: Response) -> Response {
     let (mut parts, body) = response.into_parts();
-    // The body is written already, so reading it cannot fail.
-    let body = to_bytes(body, REFUSAL_BYTES).await.unwrap_or_default();
+    // The body is written already and short, so reading it cannot fail.
+    let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
     let page = refusal(&body).and_then(|text| notice(StatusCode::BAD_REQUEST, TITLE, &content(&text)).ok());
     let Some(page) = page else { return Response::from_parts(parts, Body::from(body)) };
     let (of_page, page) = page.into_parts();

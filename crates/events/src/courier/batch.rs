@@ -12,7 +12,7 @@ use latchkey_outbound::reach::Reach;
 use tokio::time::Instant;
 
 use super::senders::{Chain, Item, Late, Outcome, Round};
-use super::{Courier, EVENTS_AT_ONCE, LeasedEndpoint, Stop, rules};
+use super::{Courier, LeasedEndpoint, Stop, rules};
 use crate::feed;
 use crate::webhooks::deliveries::model::{Delivery, DeliveryStatus};
 use crate::webhooks::model::Endpoint;
@@ -22,6 +22,8 @@ use crate::webhooks::{self, deliveries, endpoints};
 
 /// Why an event is not sent: it was deleted before it arrived.
 const GONE: &str = "The event is no longer kept.";
+/// The same of one that the endpoint, taken back, comes to again.
+const UNWANTED: &str = "The endpoint no longer gets events of this kind.";
 
 /// Events for one endpoint.
 pub(super) struct Batch {
@@ -68,11 +70,11 @@ impl Batch {
         let at_once = courier.parts.events_at_once;
         let due = batch.read_due(&mut tx, now, at_once, late).await?;
         let new = batch.read_new(&mut tx, at_once - due, now, late).await?;
-        batch.is_plain = due == 0 && batch.noted.is_empty() && batch.endpoint.failing_since.is_none();
         if new == 0 && due < at_once {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.
-            batch.cursor_seq = batch.cursor_seq.max(head);
+            batch.skip_to(&mut tx, head, at_once, now).await?;
         }
+        batch.is_plain = due == 0 && batch.noted.is_empty() && batch.endpoint.failing_since.is_none();
         let is_moved = batch.cursor_seq > batch.endpoint.cursor_seq;
         Ok((due > 0 || is_moved).then_some(batch))
     }
@@ -128,8 +130,7 @@ impl Batch {
 
     /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
     async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64, late: &Late) -> Result<i64> {
-        let Endpoint { instance, id, .. } = &self.endpoint;
-        let mut due = deliveries::store::due(tx, instance, id, now, room).await?;
+        let mut due = deliveries::store::due(tx, &self.endpoint, now, room).await?;
         // Several are about one subject where the first does not hold up the others any more.
         due.sort_by_key(|delivery| delivery.seq);
         let mut count = 0;
@@ -141,7 +142,8 @@ impl Batch {
                 continue;
             }
             let left = room - count - 1;
-            let behind = deliveries::store::due_behind(tx, &first, now, left).await?;
+            let behind =
+                deliveries::store::due_behind(tx, &first, self.endpoint.cursor_seq, now, left).await?;
             count += 1 + i64::try_from(behind.len()).map_err(Error::internal)?;
             let mut chain = Chain::new();
             for delivery in std::iter::once(first).chain(behind) {
@@ -167,21 +169,28 @@ impl Batch {
         let mut before: HashMap<i64, Delivery> = before.into_iter().map(|it| (it.seq, it)).collect();
         let any_waits = deliveries::store::any_waits(tx, instance, id).await?;
         let mut chains: HashMap<String, (bool, Vec<Item>)> = HashMap::new();
-        for event in new.into_iter().filter(|event| self.endpoint.wants(&event.kind)) {
-            let delivery = match before.remove(&event.seq) {
-                Some(known) if known.status == DeliveryStatus::Pending => continue,
+        for event in new {
+            let known = before.remove(&event.seq);
+            if !self.endpoint.wants(&event.kind) {
+                self.noted.extend(known.filter(is_waiting).map(|known| rules::lost(known, UNWANTED, now)));
+                continue;
+            }
+            // One that waits goes out in its place.
+            let delivery = match known {
                 Some(known) => Delivery { attempts: 0, ..known },
                 None => rules::new(&self.endpoint, &event, now),
             };
             if !chains.contains_key(&event.subject) {
                 let is_held = late.contains_key(&event.subject)
-                    || any_waits && deliveries::store::is_held(tx, instance, id, &event.subject).await?;
+                    || any_waits && deliveries::store::is_held(tx, &self.endpoint, &event.subject).await?;
                 chains.insert(event.subject.clone(), (is_held, Vec::new()));
             }
             if let Some((_, chain)) = chains.get_mut(&event.subject) {
                 chain.push(Item { event, delivery });
             }
         }
+        let lost = before.into_values().filter(is_waiting);
+        self.noted.extend(lost.map(|delivery| rules::lost(delivery, GONE, now)));
         for (is_held, chain) in chains.into_values() {
             match is_held {
                 true => self.noted.extend(chain.into_iter().map(|item| rules::held(item.delivery, now))),
@@ -189,6 +198,15 @@ impl Batch {
             }
         }
         Ok(count)
+    }
+
+    /// Passes over events that were deleted, up to a number. What waits for one of them ends.
+    async fn skip_to(&mut self, tx: &mut Tx, head: i64, at_once: i64, now: Time) -> Result<()> {
+        let lost = deliveries::store::waiting_between(tx, &self.endpoint, head, at_once).await?;
+        let last = lost.last().map(|delivery| delivery.seq).filter(|_| lost.len() as i64 >= at_once);
+        self.cursor_seq = self.cursor_seq.max(last.unwrap_or(head));
+        self.noted.extend(lost.into_iter().map(|delivery| rules::lost(delivery, GONE, now)));
+        Ok(())
     }
 
     /// Takes out what is to be sent. What is left at the end of the turn waits for the next one.
@@ -203,6 +221,10 @@ impl Batch {
         outcome.add(late);
         Sent { batch: self, outcome }
     }
+}
+
+fn is_waiting(delivery: &Delivery) -> bool {
+    delivery.status == DeliveryStatus::Pending
 }
 
 /// The endpoint as it is now and how far its requests may go, unless it is gone or wants no more.
@@ -243,7 +265,7 @@ impl Sent {
         let released: Vec<&String> =
             batch.due_subjects.iter().filter(|subject| !holding.contains(subject.as_str())).collect();
         // As many as are sent in one go: what was released and not sent yet must not grow.
-        let each = (EVENTS_AT_ONCE / (released.len() as i64).max(1)).max(1);
+        let each = (courier.parts.events_at_once / (released.len() as i64).max(1)).max(1);
         let Endpoint { instance, id, .. } = &batch.endpoint;
         let released: Vec<Statement> =
             released.iter().map(|it| deliveries::store::release(instance, id, it, now, each)).collect();

@@ -96,9 +96,11 @@ async fn update_in(
     now: Time,
 ) -> Result<ControlFlow<Endpoint>> {
     let before = store::lock(tx, instance, id).await?.ok_or_else(|| not_found(id))?;
+    // Another change may have come in between two steps.
+    let now = now.max(before.updated_at);
     let UpdatedEndpoint { mut endpoint, skips_missed } = rules::update(before, input, now);
     if skips_missed {
-        if deliveries::store::give_up(tx, (instance, id), 0, now, AT_ONCE).await? == WorkProgress::More {
+        if deliveries::store::give_up(tx, instance, id, now, AT_ONCE).await? == WorkProgress::More {
             return Ok(Continue(()));
         }
         endpoint.cursor_seq = feed::store::head(tx, instance).await?;

@@ -21,11 +21,20 @@ use super::sessions::Sessions;
 
 /// Deletes a user with all that belongs to them.
 pub async fn delete(cx: &Cx, act: Act, id: UserId) -> Result<()> {
-    let is_heavy = is_heavy(&mut cx.app.db.read().await?, &act.instance, &id).await?;
-    if is_heavy {
-        make_light(&cx.app.db, &act.instance, &id, act.now).await?;
+    if !is_heavy(&mut cx.app.db.read().await?, &act.instance, &id).await? {
+        return cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, id).await })).await;
     }
-    cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, id).await })).await
+    let (app, instance) = (cx.app.clone(), act.instance.clone());
+    let work = async move {
+        make_light(&app.db, &act.instance, &id, act.now).await?;
+        let instance = act.instance.clone();
+        let gone = app.db.write_numbered(move |tx| Box::pin(async move { delete_in(tx, &act, id).await }));
+        let ((), seq) = gone.await?;
+        app.bell.ring(&instance);
+        Ok(seq)
+    };
+    cx.caused(steps::to_the_end(&instance, work).await?);
+    Ok(())
 }
 
 async fn delete_in(tx: &mut Tx, act: &Act, id: UserId) -> Result<()> {
@@ -47,20 +56,17 @@ async fn is_heavy(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<b
 
 /// Deletes the sessions of a user that are over, and what would let somebody in as them. How many sessions go on is bounded.
 async fn make_light(db: &Db, instance: &InstanceId, user: &UserId, now: Time) -> Result<()> {
-    let (db, caller, instance, user) = (db.clone(), instance, instance.clone(), user.clone());
-    let work = steps::all((), move |()| {
-        let (db, instance, user) = (db.clone(), instance.clone(), user.clone());
-        async move {
-            let step = db.write(move |tx| {
-                Box::pin(async move {
-                    let over = sessions::delete_some_over(tx, &instance, &user, now, AT_ONCE).await?;
-                    let sign_ins = sign_in_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
-                    let actors = actor_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
-                    Ok(over.max(sign_ins).max(actors))
-                })
-            });
-            Ok(if step.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
-        }
-    });
-    steps::to_the_end(caller, work).await
+    let step = |()| async {
+        let (instance, user) = (instance.clone(), user.clone());
+        let work = db.write(move |tx| {
+            Box::pin(async move {
+                let over = sessions::delete_some_over(tx, &instance, &user, now, AT_ONCE).await?;
+                let sign_ins = sign_in_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
+                let actors = actor_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
+                Ok(over.max(sign_ins).max(actors))
+            })
+        });
+        Ok(if work.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
+    };
+    steps::all((), step).await
 }

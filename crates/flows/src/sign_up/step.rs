@@ -230,11 +230,9 @@ impl SignUpContext {
     /// Which identifiers somebody else has, as far as that may be told.
     async fn taken(&self, tx: &mut Tx, sign_up: &SignUp) -> Result<Vec<Problem>> {
         let mut problems = restrictions::aliases(tx, &self.act, sign_up).await?;
-        for (param, value) in rules::tellable(sign_up, &self.act.settings) {
-            if users::is_held(tx, &sign_up.instance, param, &value).await? {
-                problems.push(taken_problem(param));
-            }
-        }
+        let tellable = rules::tellable(sign_up, &self.act.settings);
+        let held = users::held(tx, &sign_up.instance, tellable).await?;
+        problems.extend(held.into_iter().map(taken_problem));
         Ok(problems)
     }
 

@@ -176,18 +176,48 @@ pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<(
 
 /// Which of these identifiers somebody else holds, by kind.
 pub async fn taken(tx: &mut Tx, user: &User) -> Result<Vec<String>> {
-    let mut taken = Vec::new();
-    for claim in user.claims().into_iter().filter(|claim| claim.exclusive) {
-        if is_held_by_another(tx, user, &claim.kind, claim.value_folded).await? {
-            taken.push(claim.kind);
+    let exclusive = user.claims().into_iter().filter(|claim| claim.exclusive);
+    let wanted = exclusive.map(|claim| (claim.kind, claim.value_folded)).collect();
+    held_among(tx, &user.instance, user.id.as_str(), wanted).await
+}
+
+/// Which of these identifiers anybody holds, by kind.
+pub async fn held(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    wanted: Vec<(&'static str, String)>,
+) -> Result<Vec<&'static str>> {
+    let folded = wanted.into_iter().map(|(kind, value)| (kind, comparable(kind, &value)));
+    held_among(tx, instance, "", folded.collect()).await
+}
+
+/// Which of these anybody but one user holds.
+async fn held_among<K: AsRef<str>>(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &str,
+    wanted: Vec<(K, String)>,
+) -> Result<Vec<K>> {
+    let mut is_found = false;
+    for (kind, value) in &wanted {
+        is_found |= is_held_by_another(tx, instance, user, kind.as_ref(), value.clone()).await?;
+    }
+    let mut held = Vec::new();
+    if is_found {
+        // Whoever was written between two of these questions may hold what was asked for before.
+        for (kind, value) in wanted {
+            if is_held_by_another(tx, instance, user, kind.as_ref(), value).await? {
+                held.push(kind);
+            }
         }
     }
-    Ok(taken)
+    Ok(held)
 }
 
 /// Whether somebody else holds this identifier, verified or reserved.
 pub async fn is_taken(tx: &mut Tx, user: &User, kind: ContactKind, value: &str) -> Result<bool> {
-    is_held_by_another(tx, user, kind.name(), comparable(kind.name(), value)).await
+    let value = comparable(kind.name(), value);
+    is_held_by_another(tx, &user.instance, user.id.as_str(), kind.name(), value).await
 }
 
 /// Whether anybody holds this identifier, verified or reserved.
@@ -203,11 +233,16 @@ pub async fn is_external_id_taken(tx: &mut Tx, instance: &InstanceId, external_i
     Ok(tx.exists(&[sql], &[instance.into(), external_id.into()]).await?)
 }
 
-async fn is_held_by_another(tx: &mut Tx, user: &User, kind: &str, value_folded: String) -> Result<bool> {
+async fn is_held_by_another(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &str,
+    kind: &str,
+    value_folded: String,
+) -> Result<bool> {
     let sql = "SELECT 1 FROM identifications WHERE instance_id = $1 AND kind = $2 AND value_folded = $3 \
                AND claim = '' AND user_id <> $4";
-    let params = [(&user.instance).into(), kind.into(), value_folded.into(), (&user.id).into()];
-    Ok(tx.exists(&[sql], &params).await?)
+    Ok(tx.exists(&[sql], &[instance.into(), kind.into(), value_folded.into(), user.into()]).await?)
 }
 
 fn row(user: &User) -> Result<Vec<Value>> {

@@ -74,7 +74,7 @@ pub fn open(template: &JwtTemplate, master: &MasterKey) -> Result<Option<CustomK
     let Signing::Custom { algorithm, key_sealed } = &template.signing else { return Ok(None) };
     let opened = master.open(&seal_context(&template.id), key_sealed).map_err(Error::internal)?;
     let text = Secret::new(String::from_utf8(opened).map_err(Error::internal)?);
-    CustomKey::parse(*algorithm, text.expose()).map(Some).map_err(Error::internal)
+    CustomKey::open(*algorithm, text.expose()).map(Some).map_err(Error::internal)
 }
 
 /// What the key of a template is known by once it is open: no other template, algorithm or sealed text has the same.

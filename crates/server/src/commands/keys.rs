@@ -23,15 +23,26 @@ use crate::show::{self, rfc3339};
 /// For an answer from this machine, or one nearby.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// What to write where a key was made once without saying so.
-pub(crate) fn without_a_word(line: &ArgMatches) -> Failure {
+/// Whether flags stand before the word that says what to do.
+pub(crate) fn has_flags(line: &ArgMatches) -> bool {
+    line.contains_id("instance") || line.get_flag("json")
+}
+
+/// What to write instead of a line without the word, where a key was made once, or with flags before the word.
+pub(crate) fn misplaced(line: &ArgMatches) -> Failure {
     let instance = line.get_one::<String>("instance").map(|id| format!(" --instance {id}"));
-    let json = line.get_flag("json").then_some(" --json");
-    let (instance, json) = (instance.unwrap_or_default(), json.unwrap_or_default());
-    Failure::usage(
-        "`latchkey keys` needs a word for what to do: list, create or revoke.",
-        format!("To make a key, use `latchkey keys create{instance}{json}`."),
-    )
+    let json = line.get_flag("json").then(|| " --json".to_owned());
+    let flags: String = instance.into_iter().chain(json).collect();
+    match line.subcommand_name() {
+        None => Failure::usage(
+            "`latchkey keys` needs a word for what to do: list, create or revoke.",
+            format!("To make a key, use `latchkey keys create{flags}`."),
+        ),
+        Some(word) => Failure::usage(
+            format!("The flags of `latchkey keys` come after the word `{word}`."),
+            format!("Use `latchkey keys {word}{flags}`."),
+        ),
+    }
 }
 
 /// Opens the database, or makes it where there is none yet. A new one is named: in a mistyped folder it is not that of the

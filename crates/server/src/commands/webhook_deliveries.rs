@@ -119,7 +119,11 @@ pub(super) async fn replay(desk: &Desk<'_>) -> Result<(), Failure> {
             one.await.map(|_| 1)
         }
         (None, true) => again::failed(db, Arc::new(SystemClock), &instance, &id, since).await,
-        (None, false) => again::everything(db, &instance, &id, since, now).await,
+        (None, false) => {
+            let all = db
+                .write(move |tx| Box::pin(async move { again::everything(tx, &instance, &id, since).await }));
+            all.await
+        }
     };
     let count = count.map_err(refused)?;
     if desk.is_json() {

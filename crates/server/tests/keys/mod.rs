@@ -74,6 +74,8 @@ fn without_a_word_no_key_is_made_and_the_word_is_told() {
         (&["keys", "--json"][..], "use `latchkey keys create --json`"),
         (&["keys", "--json", "--instance", "ins_1"], "use `latchkey keys create --instance ins_1 --json`"),
         (&["keys", "--data-dir", "data"], "use `latchkey keys create`"),
+        (&["keys", "--instance", "ins_1", "create"], "Use `latchkey keys create --instance ins_1`"),
+        (&["keys", "--json", "list"], "Use `latchkey keys list --json`"),
     ] {
         let refused = home.run(line);
         let said = text(&refused.stderr);

@@ -1,5 +1,8 @@
 //! Very many deliveries at once: they are changed in steps, and others write in between.
 
+use latchkey_base::kinds::WebhookEndpointId;
+use latchkey_base::time::Clock as _;
+use latchkey_events::webhooks::deliveries;
 use latchkey_testkit::{Reaction, until_answered};
 
 use super::*;
@@ -76,9 +79,31 @@ async fn very_many_that_wait_are_given_up_whoever_asks_for_it() {
     assert_eq!(total(&t, &endpoint, "&status=failed").await, 1300);
     replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await;
     assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, 1300);
-    assert_eq!(total(&t, &endpoint, "&status=failed").await, 1300);
     send(&courier(&t)).await;
     assert_eq!(receiver.take().len(), 1300, "each once");
+    assert_eq!(total(&t, &endpoint, "&status=succeeded").await, 1300);
+}
+
+/// The server ends after a step: what was not given up then is still sent.
+#[tokio::test]
+async fn what_was_given_up_in_part_holds_nothing_up() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let (ann, _) = user(&t, "ann").await;
+    given_up(&t, &endpoint, 30, false).await;
+    replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await;
+    let (instance, id) = (t.tenant.id.clone(), WebhookEndpointId::parse(&endpoint).unwrap());
+    let now = t.clock.now();
+    let step = t.db().write(move |tx| {
+        Box::pin(async move { deliveries::store::give_up(tx, &instance, &id, now, 20).await })
+    });
+    step.await.unwrap();
+    assert_eq!(total(&t, &endpoint, "&status=pending").await, 10);
+    let renamed = rename(&t, &ann, "Ann").await;
+    send(&courier(&t)).await;
+    let all: Vec<String> = t.events().await.into_iter().map(|event| event.id).collect();
+    assert_eq!(receiver.ids(), [&all[..10], &[renamed]].concat());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

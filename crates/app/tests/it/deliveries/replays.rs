@@ -133,6 +133,64 @@ async fn what_waits_for_its_next_attempt_is_sent_again_too() {
 }
 
 #[tokio::test]
+async fn what_is_asked_for_twice_is_sent_once_and_in_its_place() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    let (ann, created) = user(&t, "ann").await;
+    receiver.react(Reaction::status(500));
+    let renamed = rename(&t, &ann, "Ann").await;
+    for _ in 0..8 {
+        send(&courier).await;
+        t.clock.advance_ms(11 * HOUR_MS);
+    }
+    receiver.react(Reaction::status(200));
+    let again = rename(&t, &ann, "Anna").await;
+    send(&courier).await;
+    receiver.take();
+    // Before the courier comes: all of it, then what had failed, then one that had arrived.
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, json!(3));
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, json!(1));
+    let path = format!("/v1/webhooks/endpoints/{endpoint}/deliveries/{again}/replay");
+    t.post(&path, json!({})).await.ok();
+    receiver.react_next([Reaction::status(500)]);
+    send(&courier).await;
+    assert_eq!(receiver.take().len(), 1, "the others wait for the first");
+    let last = rename(&t, &ann, "Annette").await;
+    t.clock.advance_ms(6 * SECOND_MS);
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [created, renamed, again, last]);
+}
+
+#[tokio::test]
+async fn what_waits_and_is_no_longer_wanted_or_kept_is_given_up_when_it_is_passed() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    let courier = courier(&t);
+    receiver.react(Reaction::status(500));
+    let (ann, created) = user(&t, "ann").await;
+    let (bob, lost) = user(&t, "bob").await;
+    let behind = rename(&t, &bob, "Bob").await;
+    send(&courier).await;
+    let renamed = rename(&t, &ann, "Ann").await;
+    send(&courier).await;
+    receiver.react(Reaction::status(200));
+    receiver.take();
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, json!(4));
+    t.run_sql("DELETE FROM events WHERE subject_id = $1", vec![bob.as_str().into()]).await;
+    t.patch(&format!("/v1/webhooks/endpoints/{endpoint}"), json!({"event_types": ["user.updated"]}))
+        .await
+        .ok();
+    send(&courier).await;
+    assert_eq!(receiver.ids(), [renamed.as_str()]);
+    for given_up in [created, lost, behind] {
+        assert_eq!(standing(&t, &endpoint, &given_up).await.0, "failed", "{given_up}");
+    }
+}
+
+#[tokio::test]
 async fn a_time_in_seconds_is_refused() {
     let t = TestServer::start().await;
     let endpoint = endpoint(&t, &Receiver::start().await).await;

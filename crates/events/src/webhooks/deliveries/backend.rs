@@ -85,10 +85,15 @@ async fn replay_since(
     Path(endpoint): Path<WebhookEndpointId>,
     Input(input): Input<ReplayWebhookEvents>,
 ) -> Reply {
-    let (db, since) = (&cx.app.db, rules::since(input.since)?);
+    let (instance, since) = (key.instance, rules::since(input.since)?);
     let events = match input.only_failed {
-        true => replay::failed(db, cx.app.clock.clone(), &key.instance, &endpoint, since).await?,
-        false => replay::everything(db, &key.instance, &endpoint, since, cx.now).await?,
+        true => replay::failed(&cx.app.db, cx.app.clock.clone(), &instance, &endpoint, since).await?,
+        false => {
+            let all = cx.write(move |tx| {
+                Box::pin(async move { replay::everything(tx, &instance, &endpoint, since).await })
+            });
+            all.await?
+        }
     };
     cx.app.bell.ring_workers();
     cx.reply(&view::replay(events))

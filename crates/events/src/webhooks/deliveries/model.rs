@@ -98,6 +98,12 @@ impl DeliveryAttempt {
 /// What one step made due of what had not arrived.
 pub struct Replayed {
     pub count: i64,
-    /// The last delivery that was looked at, if there may be others behind it.
-    pub last_seq: Option<i64>,
+    /// The last one, if there may be others behind it.
+    pub last: Option<QueuePosition>,
+}
+
+/// A place in the order in which deliveries were queued.
+pub struct QueuePosition {
+    pub queued_at: Time,
+    pub seq: i64,
 }

@@ -1,16 +1,15 @@
 //! Sending again, for the API and for the command line.
 
-use std::ops::ControlFlow::{self, Break, Continue};
+use std::ops::ControlFlow::{Break, Continue};
 use std::sync::Arc;
 
 use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use latchkey_base::time::Clock;
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Db, Tx};
-use latchkey_kernel::background::WorkProgress;
 use latchkey_kernel::steps::{self, AT_ONCE};
 
-use super::model::{Delivery, DeliveryStatus, Replayed};
+use super::model::{Delivery, DeliveryStatus, QueuePosition, Replayed};
 use super::{rules, store};
 use crate::webhooks::model::Endpoint;
 use crate::{feed, webhooks};
@@ -48,18 +47,21 @@ pub async fn failed(
     since: Time,
 ) -> Result<i64> {
     let (db, caller, instance, endpoint) = (db.clone(), instance, instance.clone(), endpoint.clone());
-    let work = steps::all((0, 0), move |(after_seq, events)| {
+    // What fails meanwhile is left alone, so that this ends.
+    let up_to = clock.now();
+    let start = QueuePosition { queued_at: since, seq: 0 };
+    let work = steps::all((start, 0), move |(behind, events)| {
         let (db, instance, endpoint, now) = (db.clone(), instance.clone(), endpoint.clone(), clock.now());
         async move {
             let step = db.write(move |tx| {
                 Box::pin(async move {
                     lock(tx, &instance, &endpoint).await?;
-                    store::replay_failed(tx, (&instance, &endpoint), (since, now), after_seq, AT_ONCE).await
+                    store::replay_failed(tx, (&instance, &endpoint), &behind, up_to, now, AT_ONCE).await
                 })
             });
-            let Replayed { count, last_seq } = step.await?;
+            let Replayed { count, last } = step.await?;
             let events = events + count;
-            Ok(last_seq.map_or(Break(events), |last_seq| Continue((last_seq, events))))
+            Ok(last.map_or(Break(events), |last| Continue((last, events))))
         }
     });
     steps::to_the_end(caller, work).await
@@ -69,46 +71,19 @@ pub async fn failed(
 /// many events that are, wanted or not. An endpoint that has not come so far yet stays where it is. What waits
 /// for its next attempt waits no longer: it goes out with the others, in its place.
 pub async fn everything(
-    db: &Db,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
-    since: Time,
-    now: Time,
-) -> Result<i64> {
-    let (db, caller, instance, endpoint) = (db.clone(), instance, instance.clone(), endpoint.clone());
-    let work = steps::all((), move |()| {
-        let (db, instance, endpoint) = (db.clone(), instance.clone(), endpoint.clone());
-        async move {
-            db.write(move |tx| Box::pin(async move { take_back(tx, &instance, &endpoint, since, now).await }))
-                .await
-        }
-    });
-    steps::to_the_end(caller, work).await
-}
-
-/// One step of taking an endpoint back: gives up what waits, and moves the endpoint once nothing does. Says how many
-/// events that are.
-async fn take_back(
     tx: &mut Tx,
     instance: &InstanceId,
     id: &WebhookEndpointId,
     since: Time,
-    now: Time,
-) -> Result<ControlFlow<i64>> {
+) -> Result<i64> {
     let endpoint = lock(tx, instance, id).await?;
     let before = feed::store::last_before(tx, instance, rules::surely_before(since)).await?;
-    let Some(first) = feed::store::first_since(tx, instance, since, before).await? else {
-        return Ok(Break(0));
-    };
+    let Some(first) = feed::store::first_since(tx, instance, since, before).await? else { return Ok(0) };
     let cursor = endpoint.cursor_seq.min(first - 1);
-    if cursor == endpoint.cursor_seq {
-        return Ok(Break(0));
+    if cursor < endpoint.cursor_seq {
+        webhooks::store::move_cursor(tx, instance, id, cursor).await?;
     }
-    if store::give_up(tx, (instance, id), cursor, now, AT_ONCE).await? == WorkProgress::More {
-        return Ok(Continue(()));
-    }
-    webhooks::store::move_cursor(tx, instance, id, cursor).await?;
-    Ok(Break(endpoint.cursor_seq - cursor))
+    Ok(endpoint.cursor_seq - cursor)
 }
 
 async fn lock(tx: &mut Tx, instance: &InstanceId, id: &WebhookEndpointId) -> Result<Endpoint> {

@@ -10,7 +10,8 @@ use latchkey_kernel::aging::InstanceHistory;
 use latchkey_kernel::background::WorkProgress;
 use latchkey_kernel::document;
 
-use super::model::{Delivery, DeliveryStatus, Filter, HELD, HOLDING_ATTEMPTS, Replayed};
+use super::model::{Delivery, DeliveryStatus, Filter, HELD, HOLDING_ATTEMPTS, QueuePosition, Replayed};
+use crate::webhooks::model::Endpoint;
 
 static WEBHOOK_DELIVERIES: Table = Table::new("webhook_deliveries", &["instance_id", "endpoint_id", "seq"])
     .saved(&["status", "attempts", "next_at", "log", "updated_at"])
@@ -54,30 +55,34 @@ pub async fn count(
 }
 
 /// The deliveries of an endpoint that are due, longest due first. One that waits behind another about the same
-/// subject is not, until that one arrived or was tried [`HOLDING_ATTEMPTS`] times.
-pub async fn due(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
-    now: Time,
-    limit: i64,
-) -> Result<Vec<Delivery>> {
+/// subject is not, until that one arrived or was tried [`HOLDING_ATTEMPTS`] times; nor is one that the endpoint, taken back,
+/// comes to again.
+pub async fn due(tx: &mut Tx, endpoint: &Endpoint, now: Time, limit: i64) -> Result<Vec<Delivery>> {
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
          WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.status = 'pending' \
          AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY next_at, seq LIMIT $5";
-    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3";
+    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3 AND seq <= $6";
     let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
-    let params = [instance.into(), endpoint.into(), now.into(), HOLDING_ATTEMPTS.into(), limit.into()];
+    let Endpoint { instance, id, cursor_seq, .. } = endpoint;
+    let params =
+        [instance.into(), id.into(), now.into(), HOLDING_ATTEMPTS.into(), limit.into(), (*cursor_seq).into()];
     Ok(tx.all(&sql, &params, read).await?)
 }
 
 /// The deliveries about a subject that are due behind one of them, in the order of their events; not those that
 /// wait behind another which is not due and was tried less than [`HOLDING_ATTEMPTS`] times.
-pub async fn due_behind(tx: &mut Tx, first: &Delivery, now: Time, limit: i64) -> Result<Vec<Delivery>> {
+pub async fn due_behind(
+    tx: &mut Tx,
+    first: &Delivery,
+    cursor_seq: i64,
+    now: Time,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
     let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
          WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = $3 AND b.status = 'pending' AND b.next_at > $5 \
          AND b.seq > $4 AND b.seq < d.seq AND b.attempts < $6) ORDER BY seq LIMIT $7";
-    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND seq > $4 AND next_at <= $5";
+    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND seq > $4 \
+         AND next_at <= $5 AND seq <= $8";
     let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
     let params = [
         (&first.instance).into(),
@@ -87,6 +92,7 @@ pub async fn due_behind(tx: &mut Tx, first: &Delivery, now: Time, limit: i64) ->
         now.into(),
         HOLDING_ATTEMPTS.into(),
         limit.into(),
+        cursor_seq.into(),
     ];
     Ok(tx.all(&sql, &params, read).await?)
 }
@@ -105,6 +111,20 @@ pub fn release(
     let params =
         vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into(), limit.into()];
     (sql, params)
+}
+
+/// Up to `limit` deliveries that wait, of events behind the cursor of an endpoint and up to a number, in their order.
+pub async fn waiting_between(
+    tx: &mut Tx,
+    endpoint: &Endpoint,
+    up_to: i64,
+    limit: i64,
+) -> Result<Vec<Delivery>> {
+    let Endpoint { instance, id, cursor_seq, .. } = endpoint;
+    let params = [instance.into(), id.into(), (*cursor_seq).into(), up_to.into(), limit.into()];
+    let between =
+        " AND endpoint_id = $2 AND seq > $3 AND seq <= $4 AND status = 'pending' ORDER BY seq LIMIT $5";
+    Ok(tx.all(&[WEBHOOK_DELIVERIES.of_instance(), between], &params, read).await?)
 }
 
 /// The deliveries of an endpoint whose events have numbers after one and up to another, in their order.
@@ -128,16 +148,12 @@ pub async fn any_waits(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEnd
     Ok(tx.exists(&[sql], &[instance.into(), endpoint.into()]).await?)
 }
 
-/// Whether the next event about a subject must wait behind one that was not taken yet.
-pub async fn is_held(
-    tx: &mut Tx,
-    instance: &InstanceId,
-    endpoint: &WebhookEndpointId,
-    subject: &str,
-) -> Result<bool> {
-    let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
-               AND subject_id = $3 AND status = 'pending' AND attempts < $4 ORDER BY seq LIMIT 1";
-    let params = [instance.into(), endpoint.into(), subject.into(), HOLDING_ATTEMPTS.into()];
+/// Whether the next event about a subject behind the cursor of an endpoint must wait for one before it that was not taken yet.
+pub async fn is_held(tx: &mut Tx, endpoint: &Endpoint, subject: &str) -> Result<bool> {
+    let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 \
+               AND status = 'pending' AND attempts < $4 AND seq <= $5 ORDER BY seq LIMIT 1";
+    let Endpoint { instance, id, cursor_seq, .. } = endpoint;
+    let params = [instance.into(), id.into(), subject.into(), HOLDING_ATTEMPTS.into(), (*cursor_seq).into()];
     Ok(tx.exists(&[sql], &params).await?)
 }
 
@@ -218,32 +234,36 @@ pub async fn recent(
     Ok(tx.all(&[sql], &[instance.into(), endpoint.into(), limit.into()], |row| status(row.str(0)?)).await?)
 }
 
-/// Looks at up to `limit` deliveries behind a number, and makes those due now that were queued since a time and did not
-/// arrive. One that is behind another about the same subject waits for that.
+/// Makes up to `limit` deliveries due now that did not arrive, were queued up to a time, and are behind another. One that is
+/// behind another about the same subject waits for that.
 pub async fn replay_failed(
     tx: &mut Tx,
     (instance, endpoint): (&InstanceId, &WebhookEndpointId),
-    (since, now): (Time, Time),
-    after_seq: i64,
+    behind: &QueuePosition,
+    up_to: Time,
+    now: Time,
     limit: i64,
 ) -> Result<Replayed> {
-    let sql = "SELECT seq, subject_id, status <> 'succeeded' AND created_at >= $5 FROM webhook_deliveries \
-               WHERE instance_id = $1 AND endpoint_id = $2 AND seq > $3 ORDER BY seq LIMIT $4";
-    let params = [instance.into(), endpoint.into(), after_seq.into(), limit.into(), since.into()];
-    let found = tx.all(&[sql], &params, |row| Ok((row.int(0)?, row.text(1)?, row.bool(2)?))).await?;
-    let last_seq = found.last().map(|(seq, ..)| *seq).filter(|_| found.len() as i64 >= limit);
+    let sql = "SELECT created_at, seq, subject_id FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
+               AND status <> 'succeeded' AND created_at <= $5 AND (created_at, seq) > ($3, $4) \
+               ORDER BY created_at, seq LIMIT $6";
+    let QueuePosition { queued_at, seq } = behind;
+    let params =
+        [instance.into(), endpoint.into(), (*queued_at).into(), (*seq).into(), up_to.into(), limit.into()];
+    let found = tx.all(&[sql], &params, |row| Ok((row.time(0)?, row.int(1)?, row.text(2)?))).await?;
+    let count = found.len() as i64;
+    let last = found.last().map(|(queued_at, seq, _)| QueuePosition { queued_at: *queued_at, seq: *seq });
     let key = |seq: i64| [instance.into(), endpoint.into(), seq.into()];
     let (mut held, mut due, mut subjects) = (Vec::new(), Vec::new(), HashSet::new());
-    for (seq, subject, _) in found.into_iter().filter(|(.., is_wanted)| *is_wanted) {
+    for (_, seq, subject) in found {
         held.push((HOLD, [&key(seq)[..], &[HELD.into(), now.into()]].concat()));
         if subjects.insert(subject) {
             due.push((LET_FIRST_GO, [&key(seq)[..], &[now.into(), HOLDING_ATTEMPTS.into()]].concat()));
         }
     }
-    let count = held.len() as i64;
     tx.run_many(held).await?;
     tx.run_many(due).await?;
-    Ok(Replayed { count, last_seq })
+    Ok(Replayed { count, last: last.filter(|_| count >= limit) })
 }
 
 /// Lets a delivery wait behind others about its subject.
@@ -255,25 +275,21 @@ const LET_FIRST_GO: &str = "UPDATE webhook_deliveries AS d SET next_at = $4 \
      WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = d.subject_id AND b.status = 'pending' \
      AND b.attempts < $5 ORDER BY b.seq LIMIT 1)";
 
-/// Ends the tries of up to `limit` deliveries that wait for one, of the events behind a number.
+/// Ends the tries of up to `limit` deliveries that wait for one. The last about a subject go first: what holds up others stays
+/// as long as they do, whenever this ends.
 pub async fn give_up(
     tx: &mut Tx,
-    (instance, endpoint): (&InstanceId, &WebhookEndpointId),
-    after_seq: i64,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
     now: Time,
     limit: i64,
 ) -> Result<WorkProgress> {
-    // Found by what waits, however much does not: no index has the number as it stands here.
-    let waiting = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 \
-                   AND next_at IS NOT NULL AND seq + 0 > $3 LIMIT $5";
-    let sql = [
-        "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $4 \
-         WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN (",
-        waiting,
-        ")",
-    ];
-    let params = [instance.into(), endpoint.into(), after_seq.into(), now.into(), limit.into()];
-    let is_full = tx.run(&sql, &params).await? >= limit.unsigned_abs();
+    let sql = "UPDATE webhook_deliveries SET status = 'failed', next_at = NULL, updated_at = $3 \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN (SELECT seq FROM webhook_deliveries \
+               WHERE instance_id = $1 AND endpoint_id = $2 AND status = 'pending' \
+               ORDER BY subject_id DESC, seq DESC LIMIT $4)";
+    let params = [instance.into(), endpoint.into(), now.into(), limit.into()];
+    let is_full = tx.run(&[sql], &params).await? >= limit.unsigned_abs();
     Ok(if is_full { WorkProgress::More } else { WorkProgress::Done })
 }
 
