@@ -132,8 +132,11 @@ struct Walk {
     value: String,
     /// Whether the value begins with a variable.
     is_variable: bool,
+    /// Whether a variable in the value was taken for a part of an address: then all behind it are.
+    is_in_path: bool,
     /// What came last in a comment, a declaration or a style sheet.
     tail: String,
+    comment: CommentStart,
     is_refresh: bool,
     /// Whether this is a comment to all readers but those its condition names, who read it as markup.
     is_conditional: bool,
@@ -153,7 +156,9 @@ impl Walk {
             attribute: String::new(),
             value: String::new(),
             is_variable: false,
+            is_in_path: false,
             tail: String::new(),
+            comment: CommentStart::default(),
             is_refresh: false,
             is_conditional: false,
             recent: ['\0'; 3],
@@ -269,10 +274,15 @@ impl Walk {
 
     /// Inside what is not markup: looks for its end.
     fn skip(&mut self, c: char) -> Result<(), MarkupFault> {
-        self.tail.push(c.to_ascii_lowercase());
+        let small = c.to_ascii_lowercase();
+        self.tail.push(small);
+        if self.state == State::Comment {
+            self.comment.push(small);
+        }
         match self.state {
             State::Declaration if self.tail == "--" => {
                 self.tail.clear();
+                self.comment = CommentStart::default();
                 self.state = State::Comment;
             }
             State::Declaration if c == '>' => {
@@ -284,7 +294,7 @@ impl Walk {
                 self.is_conditional = false;
                 self.state = State::Data;
             }
-            State::Comment if c == '>' && begins_condition(&self.tail) => {
+            State::Comment if c == '>' && self.comment.is_condition() => {
                 self.is_conditional = true;
                 self.state = State::Data;
             }
@@ -308,7 +318,7 @@ impl Walk {
         self.attribute.clear();
         self.attribute.push(c.to_ascii_lowercase());
         self.value.clear();
-        self.is_variable = false;
+        (self.is_variable, self.is_in_path) = (false, false);
         self.state = State::AttributeName;
     }
 
@@ -397,20 +407,43 @@ impl Walk {
         if !URLS.contains(&name) {
             return Ok(Context::Text);
         }
-        match squeezed(&self.value).as_str() {
+        if self.is_in_path {
+            return Ok(Context::UrlPart);
+        }
+        let context = match squeezed(&self.value).as_str() {
             "" if !self.is_variable => {
                 self.is_variable = true;
                 Ok(Context::Url)
             }
             rest if self.is_variable => check_part(rest, path),
             begun => check_url(begun).and_then(|()| check_part(authority(begun), path)),
-        }
+        }?;
+        self.is_in_path = context == Context::UrlPart;
+        Ok(context)
     }
 }
 
-/// Whether a comment becomes markup here for those who know conditions: `<!--[if mso]>`.
-fn begins_condition(tail: &str) -> bool {
-    tail.trim_start().starts_with("[if") && tail.contains(']')
+/// What of a comment tells whether it becomes markup for those who know conditions: `<!--[if mso]>`. Kept apart, because a
+/// comment has any number of places where it could end.
+#[derive(Default)]
+struct CommentStart {
+    /// The first letters behind the space it begins with.
+    letters: String,
+    has_bracket: bool,
+}
+
+impl CommentStart {
+    fn push(&mut self, c: char) {
+        let is_indent = self.letters.is_empty() && c.is_whitespace();
+        if self.letters.len() < "[if".len() && !is_indent {
+            self.letters.push(c);
+        }
+        self.has_bracket |= c == ']';
+    }
+
+    fn is_condition(&self) -> bool {
+        self.letters == "[if" && self.has_bracket
+    }
 }
 
 fn ends_comment(tail: &str) -> bool {

@@ -3,10 +3,13 @@
 //! write are bounded.
 
 use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
 
 use latchkey_base::{Error, Result};
 use minijinja::value::ValueKind;
-use minijinja::{AutoEscape, Environment, HtmlEscape, State, UndefinedBehavior};
+use minijinja::{AutoEscape, Environment, ErrorKind, HtmlEscape, UndefinedBehavior};
 use serde_json::Value;
 
 use super::markup::{self, Context, MarkupFault, VariablePosition};
@@ -120,30 +123,46 @@ fn environment<'source>(form: OutputKind) -> Environment<'source> {
         OutputKind::Html => AutoEscape::Html,
         OutputKind::Line | OutputKind::Text => AutoEscape::None,
     });
-    environment.set_formatter(write_value);
-    environment.add_filter("default", |value: minijinja::Value, other: String| match is_empty(&value) {
-        true => minijinja::Value::from(other),
-        false => value,
+    let values = Arc::new(ReadValues::default());
+    let filter = |change: fn(String) -> String| {
+        let values = values.clone();
+        move |value: minijinja::Value| values.read(&value).map(change)
+    };
+    environment.add_filter("lower", filter(|text| text.to_lowercase()));
+    environment.add_filter("upper", filter(|text| text.to_uppercase()));
+    environment.add_filter("url_part", filter(|text| url_part(&text)));
+    environment.add_filter("unlinked", filter(|text| unlinked(&text)));
+    environment.add_filter("web_address", filter(web_address));
+    let of_default = values.clone();
+    environment.add_filter("default", move |value: minijinja::Value, other: String| {
+        let is_empty = of_default.read(&value)?.is_empty();
+        Ok::<_, minijinja::Error>(if is_empty { minijinja::Value::from(other) } else { value })
     });
-    environment.add_filter("lower", |value: minijinja::Value| shown(&value).to_lowercase());
-    environment.add_filter("upper", |value: minijinja::Value| shown(&value).to_uppercase());
-    environment.add_filter("url_part", |value: minijinja::Value| url_part(&shown(&value)));
-    environment.add_filter("unlinked", |value: minijinja::Value| unlinked(&shown(&value)));
-    environment.add_filter("web_address", |value: minijinja::Value| web_address(shown(&value)));
+    environment.set_formatter(move |out, state, value| {
+        let text = values.read(value)?;
+        match state.auto_escape() {
+            AutoEscape::None => write!(out, "{text}")?,
+            _ => write!(out, "{}", HtmlEscape(&text))?,
+        }
+        Ok(())
+    });
     environment
 }
 
-fn write_value(
-    out: &mut minijinja::Output<'_>,
-    state: &mut State<'_, '_>,
-    value: &minijinja::Value,
-) -> Result<(), minijinja::Error> {
-    let text = shown(value);
-    match state.auto_escape() {
-        AutoEscape::None => write!(out, "{text}")?,
-        _ => write!(out, "{}", HtmlEscape(&text))?,
+/// How much was read of values. The engine counts steps, and a step may be about a text of any length, of which nothing
+/// may be written.
+#[derive(Default)]
+struct ReadValues(AtomicUsize);
+
+impl ReadValues {
+    /// A value as people read it, as long as a template has not read too much of all of them.
+    fn read(&self, value: &minijinja::Value) -> Result<String, minijinja::Error> {
+        let bytes = value.as_str().map_or(0, str::len);
+        match self.0.fetch_add(bytes, Relaxed) + bytes > TEMPLATE_OUTPUT_BYTES {
+            true => Err(minijinja::Error::new(ErrorKind::InvalidOperation, "the values are too long")),
+            false => Ok(shown(value)),
+        }
     }
-    Ok(())
 }
 
 /// Data as the engine holds it. Lists are left out: nothing could be done with one.
@@ -160,10 +179,6 @@ fn value(data: &Value) -> minijinja::Value {
         },
         Value::Null | Value::Array(_) => minijinja::Value::UNDEFINED,
     }
-}
-
-fn is_empty(value: &minijinja::Value) -> bool {
-    shown(value).is_empty()
 }
 
 /// A value as people read it: what is no text or number is nothing, and no value has a line end or a
@@ -333,8 +348,21 @@ mod tests {
         assert!(prepared.fill(&data).is_ok());
         let many = "{{a}}".repeat(1000);
         assert!(prepare(&many, OutputKind::Text).ok().unwrap().fill(&data).is_err());
-        let steps = "{{b}}".repeat(60_000);
+        let steps = format!("{{% if {} %}}{{% endif %}}", ["b"; 16].join(" or ")).repeat(1000);
         assert!(prepare(&steps, OutputKind::Text).ok().unwrap().fill(&data).unwrap_err().contains("fuel"));
+        assert!(prepare(&"{{b}}".repeat(2001), OutputKind::Text).is_err());
+    }
+
+    /// Of a value of spaces nothing is written, and it is still read.
+    #[test]
+    fn values_that_show_nothing_are_not_read_without_end() {
+        let data = json!({"a": " ".repeat(8000)});
+        for source in ["{{a}}", "{{a|upper}}", "{{a|default('x')}}"] {
+            let filled =
+                |times: usize| prepare(&source.repeat(times), OutputKind::Text).ok().unwrap().fill(&data);
+            assert!(filled(10).is_ok());
+            assert!(filled(30).unwrap_err().contains("too long"), "{source}");
+        }
     }
 
     #[test]

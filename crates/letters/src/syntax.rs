@@ -6,6 +6,8 @@
 
 use std::collections::BTreeSet;
 
+use crate::limits::TEMPLATE_TAGS;
+
 /// Conditions inside conditions; deeper is a mistake.
 const DEPTH_MAX: usize = 16;
 // The engine reads and drops each of these chains by calling itself, so a long one would end its stack and
@@ -59,7 +61,7 @@ pub struct Parsed<'a> {
 /// Reads a template. The error is a sentence for its author.
 pub fn parse(source: &str) -> Result<Parsed<'_>, String> {
     let mut parsed = Parsed { pieces: Vec::new(), paths: BTreeSet::new(), shown: BTreeSet::new() };
-    let mut rest = source;
+    let (mut rest, mut tags) = (source, 0);
     while let Some(at) = next_tag(rest) {
         if at > 0 {
             parsed.pieces.push(Piece::Text(&rest[..at]));
@@ -67,6 +69,10 @@ pub fn parse(source: &str) -> Result<Parsed<'_>, String> {
         let (open, close) = fences(&rest[at..]);
         let inner = &rest[at + open.len()..];
         let end = inner.find(close).ok_or_else(|| format!("`{open}` has no `{close}`."))?;
+        tags += 1;
+        if tags > TEMPLATE_TAGS {
+            return Err(format!("There may be {TEMPLATE_TAGS} variables, conditions and comments."));
+        }
         if open != COMMENT {
             parsed.tag(inner[..end].trim(), open == "{%")?;
         }
@@ -303,7 +309,7 @@ mod tests {
         assert!(parse(&else_ifs(16)).is_ok() && parse(&words(15)).is_ok() && parse(&filters(8)).is_ok());
         for (source, why) in [
             (else_ifs(17), "16 others"),
-            (else_ifs(9_000), "16 others"),
+            (else_ifs(9_000), "2000 variables"),
             (words(16), "32 words"),
             (words(17_000), "32 words"),
             (format!("{{% if {}a %}}{{% endif %}}", "not ".repeat(20_000)), "32 words"),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::render::{OutputKind, filled, prepare};
-use super::{catalogue, layout, plain, required, samples, variables};
+use super::{catalogue, layout, markup, plain, required, samples, syntax, variables};
 use crate::limits::{SMS_CHARS, TEMPLATE_BODY_BYTES};
 use crate::model::Channel;
 
@@ -77,4 +77,28 @@ fn the_text_of_an_e_mail_says_what_its_page_says() {
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<BTreeSet<String>>();
     let left_out = &words(&text) - &words(&plain::text(&page));
     assert!(left_out.iter().all(|word| word.ends_with(':') || word == "--"), "{left_out:?}");
+}
+
+/// Reading a page of 60 KB takes about as long whatever stands in it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "pages are compared with each other")]
+fn no_page_takes_long_to_read() {
+    let time = |page: &str| {
+        let pieces = syntax::parse(page).unwrap().pieces;
+        let began = std::time::Instant::now();
+        let _ = markup::positions(&pieces);
+        began.elapsed()
+    };
+    let usual = (0..5).map(|_| time(&"<p>word </p>".repeat(5000))).max().unwrap();
+    for page in [
+        format!("<!--{}{}-->", " ".repeat(30_000), ">".repeat(30_000)),
+        format!("<!--[if{}-->", "a>".repeat(30_000)),
+        format!("<a href='https://a/{}{}'>", "x".repeat(50_000), "{{a}}".repeat(1900)),
+        format!("<a href='{{{{b}}}}/{}{}'>", "x".repeat(50_000), "{{a}}".repeat(1900)),
+        format!("<style>{}</style>", "</style".repeat(8000)),
+        format!("<{}", "a b='c' ".repeat(7000)),
+    ] {
+        let taken = (0..3).map(|_| time(&page)).min().unwrap();
+        assert!(taken < 30 * usual, "{taken:?} instead of {usual:?}: {}", &page[..20]);
+    }
 }
