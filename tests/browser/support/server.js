@@ -15,6 +15,7 @@ function setting(name) {
 export const apiUrl = setting('LATCHKEY_URL');
 export const secretKey = setting('CLERK_SECRET_KEY');
 export const publishableKey = setting('CLERK_PUBLISHABLE_KEY');
+export const instanceId = setting('LATCHKEY_INSTANCE_ID');
 
 /** Where browsers reach the Frontend API: the same site as the applications, which are on localhost too. */
 export const frontendUrl = `http://localhost:${setting('LATCHKEY_FRONTEND_LISTEN').split(':').pop()}`;
@@ -32,9 +33,13 @@ const clientOf = (secret, key) =>
   createClerkClient({ apiUrl, secretKey: secret, publishableKey: key, telemetry: { disabled: true } });
 export const clerk = clientOf(secretKey, publishableKey);
 
+/** What a command of the program prints. */
+export async function latchkey(...args) {
+  return (await promisify(execFile)(setting('LATCHKEY_BIN'), args)).stdout;
+}
+
 /** Another development instance of the server, for settings that everybody on an instance notices. */
 export async function newInstance(...settings) {
-  const latchkey = async (...args) => (await promisify(execFile)(setting('LATCHKEY_BIN'), args)).stdout;
   const made = JSON.parse(await latchkey('instances', 'create', '--environment', 'development', '--json'));
   const set = (...changes) => latchkey('settings', 'set', '--instance', made.instance_id, ...changes);
   if (settings.length > 0) await set(...settings);
