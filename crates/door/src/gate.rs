@@ -58,8 +58,11 @@ pub async fn pass(State(state): State<AppState>, mut request: Request, next: Nex
     if operation(app, &request).is_some_and(|operation| operation.read_ahead && operation.body.is_some()) {
         request = arrived(request).await;
     }
+    let is_only_looked_at = request.method() == Method::HEAD
+        && operation(app, &request).is_some_and(|operation| !operation.only_reads);
     let mut response = match admit(&state, &mut request).await {
-        Ok(_) if is_preflight => StatusCode::NO_CONTENT.into_response(),
+        // Programs that look at the links in a mail ask with `HEAD`: that must not use up what a link is good for.
+        Ok(_) if is_preflight || is_only_looked_at => StatusCode::NO_CONTENT.into_response(),
         Ok(Admitted::Answered(response)) => response,
         Ok(Admitted::Repeatable(asked)) => asked.kept(app, answered(&state, request, next).await).await,
         Ok(Admitted::New) => answered(&state, request, next).await,

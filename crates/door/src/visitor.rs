@@ -48,7 +48,7 @@ pub struct Visitor {
     pub(super) token_digest: Option<Vec<u8>>,
     /// The origin of the page that asks.
     pub origin: Option<String>,
-    /// Whether it is an app on a device, which keeps its token itself instead of in a cookie.
+    /// Whether it is an app on a device, which keeps its token itself instead of in a cookie. Whoever shows a cookie is not.
     pub is_native: bool,
     /// The digest of the token of a developer's browser.
     pub dev_browser: Option<[u8; 32]>,
@@ -121,7 +121,7 @@ impl Visitor {
         let Some(token) = cookies::read(&parts.headers, cookies::CLIENT) else { return Ok(None) };
         let origin = one(parts, ORIGIN.as_str(), Code::MultipleOriginHeaderValuesForbidden)?;
         let origin = origin.or_else(|| own_origin(parts, site));
-        let visitor = Visitor { origin, is_native: query.is_native, ..Visitor::at(site.clone()) };
+        let visitor = Visitor { origin, ..Visitor::at(site.clone()) };
         Ok(Some((visitor, token)))
     }
 
@@ -308,7 +308,7 @@ impl Visitor {
         }
         let query = VisitorQuery::read(parts.uri.query().unwrap_or_default())?;
         let mut tx = app.db.read().await?;
-        let is_native = authorization.is_some() || query.is_native;
+        let is_native = authorization.is_some() || (query.is_native && !shows_cookie(&parts.headers));
         let shown = query.dev_browser.filter(|_| site.is_development());
         let origin = origin.or_else(|| own_origin(parts, &site));
         let mut visitor = Visitor { origin, is_native, ..Visitor::at(site) };
@@ -439,6 +439,12 @@ async fn proven_client(
         true => Ok(proven),
         false => Ok(None),
     }
+}
+
+/// Whether a browser shows a cookie by which clients are known. Apps on devices show none, and a script may say in the query
+/// what it likes: what proves the client goes into the cookie that no script can read, and never into a header.
+fn shows_cookie(headers: &HeaderMap) -> bool {
+    [cookies::CLIENT, cookies::DEV_BROWSER].iter().any(|name| cookies::read(headers, name).is_some())
 }
 
 /// The id of the client whose cookie comes first, before anything is known about it.

@@ -10,7 +10,7 @@ use latchkey_kernel::{AppState, limits};
 use latchkey_messaging::messages::model::Asker;
 use latchkey_messaging::messages::sending;
 use latchkey_people::identifications::rules::checked;
-use latchkey_people::restrictions::check::{alias_problem, listed_problems};
+use latchkey_people::restrictions::check::{HeldIdentifier, alias_problem, listed_problems};
 use latchkey_people::restrictions::rules::blocked;
 use latchkey_people::users::model::ContactKind;
 use latchkey_people::waitlist::view::{self, JoinedWaitlistView};
@@ -74,7 +74,7 @@ async fn join_in(tx: &mut Tx, act: &Act, address: String) -> Result<WaitlistEntr
 async fn check_accepted(tx: &mut Tx, act: &Act, address: &str, is_quiet: bool) -> Result<()> {
     let (instance, settings) = (&act.instance, &act.settings);
     let identifier = (ContactKind::Email, address);
-    let listed = listed_problems(tx, instance, settings, &[identifier], None).await?;
+    let listed = listed_problems(tx, instance, settings, &[HeldIdentifier::proven(identifier)], None).await?;
     let listed = listed.into_iter().flatten().next();
     let problem = match listed.or_else(|| blocked(ContactKind::Email, address, settings, act.test_mode)) {
         None if !is_quiet => alias_problem(tx, instance, settings, identifier).await?,

@@ -51,6 +51,13 @@ pub async fn note(
     }
 }
 
+/// Forgets what was chosen in the name of a user whose account somebody else has now: their next session begins with none of
+/// the organizations they are in, as with those that others added them to. It is written before sessions are locked.
+pub async fn forget(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<()> {
+    ORGANIZATION_CHOICES.delete(tx, &[instance.into(), user.into()]).await?;
+    memberships::mark_all_unchosen(tx, instance, user).await
+}
+
 /// The organization that a new session of a user begins with. One that they are no longer a member of does not count.
 /// Where everybody works for an organization, those who have only one need not choose: those that others added them to and
 /// that they never chose do not count, so whoever has no other is asked.

@@ -1,6 +1,8 @@
 //! The allow-list and the block-list, and who may enter by them: a table of lists, tickets and ways in, with the outcome
 //! of each cell.
 
+mod proven;
+
 use latchkey_kernel::instances::store;
 use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_testkit::{Answer, TestServer};

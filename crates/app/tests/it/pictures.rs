@@ -11,7 +11,7 @@ use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
 /// The same picture, 60 pixels across and 40 down, in every format that is accepted.
-const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAADwAAAAoCAIAAAAt2Q6oAAAAVUlEQVR4nO3X0QkAMAjEUC0O3s3tFBco5A1wBP/s3VsZHdqtOrHl\
+pub(crate) const PNG: &str = "iVBORw0KGgoAAAANSUhEUgAAADwAAAAoCAIAAAAt2Q6oAAAAVUlEQVR4nO3X0QkAMAjEUC0O3s3tFBco5A1wBP/s3VsZHdqtOrHl\
      IKMpRlOMphhNMZpiNMVoitEUoykTfOVivry00RSjKUZTjKYYTTGaYjTFaIrRlAdJNwLSJK3gPQAAAABJRU5ErkJggg==";
 const JPEG: &str = "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABQODxIPDRQSEBIXFRQYHjIhHhwcHj0sLiQySUBMS0dARkVQWnNiUFVtVkVGZIhlbXd7\
      gYKBTmCNl4x9lnN+gXz/2wBDARUXFx4aHjshITt8U0ZTfHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8fHx8\

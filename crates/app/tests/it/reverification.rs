@@ -2,10 +2,11 @@
 
 use latchkey_kernel::limits::RateLimits;
 use latchkey_kernel::settings::Settings;
+use latchkey_presence::sessions::rules::Entry;
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
-use crate::me::support::{MINUTE_MS, Me, PASSWORD, me, sign_in, somebody};
+use crate::me::support::{MINUTE_MS, Me, PASSWORD, enter, me, sign_in, somebody};
 
 impl Me<'_> {
     async fn verify(&mut self, step: &str, fields: Value) -> Answer {
@@ -117,6 +118,32 @@ async fn who_has_no_second_factor_proves_the_first() {
     }
     me.verify("", json!({"level": "all"})).await.is_error(422, "form_param_value_invalid");
     me.verify("", json!({})).await.is_problem(422, "form_param_missing", "level");
+}
+
+/// SDKs ask for a recent second factor as long as the age says that there was one.
+#[tokio::test]
+async fn an_age_of_a_second_factor_that_nothing_renews_goes_when_the_first_is_proven() {
+    let t = TestServer::start().await;
+    // By a code for a browser that was not known.
+    let user = me(&t).await.user;
+    let by_trust =
+        enter(&t, &user, Entry { first_factor: true, second_factor: true, ..Entry::default() }).await;
+    // By a factor that is gone.
+    let mut me = somebody(&t, "two@example.com").await;
+    me.enroll_totp().await;
+    me.delete("/v1/me/totp").await.ok();
+    let mut both = [by_trust, me];
+    for old in &mut both {
+        assert_eq!(old.ages().await, json!([0, 0]));
+    }
+    t.clock.advance_ms(10 * MINUTE_MS);
+    for mut old in both {
+        assert_eq!(old.start("second_factor").await["level"], "first_factor");
+        old.prove_password("not it").await.is_problem(422, "form_password_incorrect", "password");
+        assert_eq!(old.ages().await, json!([10, 10]));
+        let done = old.prove_password(PASSWORD).await.ok();
+        assert_eq!((old.ages().await, token_ages(&done)), (json!([0, -1]), json!([0, -1])));
+    }
 }
 
 #[tokio::test]

@@ -13,6 +13,7 @@ mod native;
 mod pending;
 mod refusals;
 mod second_factors;
+mod takeover;
 mod tokens;
 mod unproven;
 

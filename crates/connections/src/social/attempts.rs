@@ -27,6 +27,8 @@ use super::verdicts::{self, AccountProof};
 
 /// How long somebody may take at the provider.
 const MINUTES: i64 = 10;
+/// How long a URL may be that is meant on a page.
+const RELATIVE_URL_BYTES: usize = 8192;
 /// What is kept of an attempt is sealed for this.
 const SEALED_FOR: &str = "oauth_attempt";
 
@@ -101,8 +103,12 @@ pub(super) async fn begin(
     })
 }
 
-/// A URL as it is meant on a page: components on production instances send `/`, and mean that of the application.
+/// A URL as it is meant on a page: components on production instances send `/`, and mean that of the application. A longer one
+/// than pages have is not read, because the name of a host may take long; it is checked as it stands.
 fn absolute(url: String, page: &str) -> String {
+    if url.len() > RELATIVE_URL_BYTES {
+        return url;
+    }
     match Url::parse(&url) {
         Err(ParseError::RelativeUrlWithoutBase) => {
             Url::parse(page).and_then(|page| page.join(&url)).map_or(url, String::from)
@@ -271,5 +277,22 @@ fn check_authenticatable(connection: &Connection) -> Result<()> {
     match connection.is_authenticatable() {
         true => Ok(()),
         false => Err(Error::param(Code::OauthNonAuthenticatableProvider, "strategy")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn urls_are_meant_on_the_page_unless_they_are_too_long_to_read() {
+        let page = "https://app.example.com/sign-in?a=b";
+        let meant = |url: &str| absolute(url.to_owned(), page);
+        assert_eq!(meant("/done?x=1"), "https://app.example.com/done?x=1");
+        assert_eq!(meant("myapp://callback"), "myapp://callback");
+        let longest = format!("/{}", "x".repeat(RELATIVE_URL_BYTES - 1));
+        assert_eq!(meant(&longest), format!("https://app.example.com{longest}"));
+        let longer = format!("{longest}x");
+        assert_eq!(meant(&longer), longer);
     }
 }

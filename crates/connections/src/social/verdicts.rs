@@ -184,8 +184,8 @@ pub(super) async fn acted_on(cx: &Cx, act: &Act, newcomer: Newcomer) -> Result<P
     let verdict = of(cx, act, newcomer).await?;
     if let ProofVerdict::User(user, proof) = &verdict {
         let AccountProof { account, is_taken_over, .. } = AccountProof::read(proof)?;
-        if let Some(address) = account.proven_email().filter(|_| is_taken_over) {
-            takeover::take_over(cx, act, user, address, &account.provider).await?;
+        if is_taken_over {
+            takeover::take_over(cx, act, user, account).await?;
         }
     }
     Ok(verdict)

@@ -157,7 +157,8 @@ async fn touch(
         }
         _ => error,
     })?;
-    if let Some(client) = visitor.client().cloned() {
+    // What a cookie holds goes nowhere but into a cookie.
+    if let Some(client) = visitor.client().filter(|_| !visitor.is_native).cloned() {
         let secret = shown_secret(&cx, &visitor.site, &client, &headers).await?;
         visitor.becomes(client, secret.map(ClientProof::from));
     }

@@ -71,23 +71,33 @@ pub fn asked(mut session: Session, challenge: Challenge, now: Time) -> Session {
         under_way.sent.retain(|last| is_other(last) && now.ms_since(last.sent_at) < ATTEMPT_MS);
         under_way.sent.push(Challenge { secret: None, ..challenge.clone() });
     }
-    noted(session, challenge)
+    held(session, challenge)
 }
 
-/// Notes how a factor stands. With the last one the session is as good as one that was just opened.
-pub fn noted(mut session: Session, challenge: Challenge) -> Session {
+/// Notes how a factor stands. With the last one the session is as good as one that was just opened by it: whoever has no
+/// second factor (any more) has not proven one either, or what they proved at first would get old and never be renewed.
+pub fn noted(session: Session, challenge: Challenge, user: &User, settings: &Settings) -> Session {
+    let mut session = held(session, challenge);
+    let Some(under_way) = session.reverification.as_ref().filter(|it| !it.is_under_way()) else {
+        return session;
+    };
+    let at = |factor: Option<&Challenge>| factor.and_then(|factor| factor.verified_at);
+    let first = under_way.first_factor.as_ref();
+    let second = under_way.second_factor.as_ref().or(first.filter(|first| first.proves_both));
+    let before = session.second_factor_at.filter(|_| !second_factors(user, settings).is_empty());
+    let (first, second) = (at(first), at(second));
+    session.first_factor_at = first.or(session.first_factor_at);
+    session.second_factor_at = second.or(before);
+    session
+}
+
+/// The session with what is known of the factor that comes next.
+fn held(mut session: Session, challenge: Challenge) -> Session {
     let Some(under_way) = &mut session.reverification else { return session };
     match under_way.status() {
         ReverificationStatus::NeedsFirstFactor => under_way.first_factor = Some(challenge),
         ReverificationStatus::NeedsSecondFactor => under_way.second_factor = Some(challenge),
         ReverificationStatus::Complete => (),
-    }
-    if !under_way.is_under_way() {
-        let at = |factor: Option<&Challenge>| factor.and_then(|factor| factor.verified_at);
-        let first = under_way.first_factor.as_ref();
-        let second = under_way.second_factor.as_ref().or(first.filter(|first| first.proves_both));
-        session.first_factor_at = at(first).or(session.first_factor_at);
-        session.second_factor_at = at(second).or(session.second_factor_at);
     }
     session
 }
@@ -105,6 +115,20 @@ mod tests {
         let session: Session = serde_json::from_str(document).unwrap();
         let under_way = Reverification { level, first_factor: None, second_factor: None, sent: Vec::new() };
         Session { reverification: Some(under_way), ..session }
+    }
+
+    /// A user with an authenticator app, or without one.
+    fn user(has_totp: bool) -> User {
+        let document = format!(
+            r#"{{"id":"user_2x4y6z8A0C2E4G6I8K0M2O4Q6S8","public_metadata":{{}},"private_metadata":{{}},
+            "unsafe_metadata":{{}},"totp_enabled":{has_totp},"created_at":0,"updated_at":0}}"#
+        );
+        serde_json::from_str(&document).unwrap()
+    }
+
+    /// What becomes of a session of somebody with a second factor.
+    fn noted(session: Session, challenge: Challenge) -> Session {
+        super::noted(session, challenge, &user(true), &Settings::default())
     }
 
     fn status(session: &Session) -> ReverificationStatus {
@@ -127,6 +151,21 @@ mod tests {
         let done = noted(session(Level::MultiFactor), both);
         assert_eq!(status(&done), ReverificationStatus::Complete);
         assert_eq!((done.first_factor_at, done.second_factor_at), (Some(NOW), Some(NOW)));
+    }
+
+    #[test]
+    fn whoever_has_no_second_factor_has_proven_none() {
+        let old = || Session { second_factor_at: Some(NOW), ..session(Level::FirstFactor) };
+        let again = |challenge, has_totp| {
+            super::noted(old(), challenge, &user(has_totp), &Settings::default()).second_factor_at
+        };
+        let later = NOW.plus_ms(1000);
+        let password = Challenge::proven(Strategy::Password, later);
+        assert_eq!(again(password.clone(), false), None);
+        assert_eq!(again(password, true), Some(NOW));
+        let both = Challenge { proves_both: true, ..Challenge::proven(Strategy::PASSKEY, later) };
+        assert_eq!(again(both, false), Some(later));
+        assert_eq!(again(Challenge::failed(Strategy::Password, 1, later), false), Some(NOW));
     }
 
     #[test]

@@ -140,7 +140,7 @@ pub async fn attempt(
         None => verified(tx, act, proof.user, &proof.challenge).await?,
         Some(_) => proof.user,
     };
-    let session = rules::noted(session, proof.challenge);
+    let session = rules::noted(session, proof.challenge, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user, refusal: proof.refusal })
 }
@@ -155,7 +155,7 @@ pub async fn keep(
     let (session, user) = lock(tx, act, target).await?;
     rules::expected(&session, ReverificationStatus::NeedsFirstFactor)?;
     check_offered(&user, act, challenge.strategy)?;
-    let session = rules::noted(session, challenge);
+    let session = rules::noted(session, challenge, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user, refusal: None })
 }
@@ -181,9 +181,10 @@ pub async fn judge(
         ProofVerdict::User(id, proof) if id == user.id => {
             let user = factor.redeem(tx, act, user, &proof).await?;
             let proves_both = factor.proves_both(&act.settings);
-            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
             let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
-            let session = rules::noted(session, Challenge { proves_both, expire_at, ..proven });
+            let proven = proven_challenge(examined.as_ref(), strategy, act.now);
+            let proven = Challenge { proves_both, expire_at, ..proven };
+            let session = rules::noted(session, proven, &user, &act.settings);
             store::save(tx, &session).await?;
             return Ok(ReverificationOutcome { session, user, refusal: None });
         }
@@ -196,7 +197,7 @@ pub async fn judge(
         None => failed_challenge(None, strategy, act.now),
     };
     let (user, refusal) = count(tx, act, user, refusal).await?;
-    let session = rules::noted(session, challenge);
+    let session = rules::noted(session, challenge, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user, refusal: Some(refusal) })
 }

@@ -3,22 +3,30 @@
 use latchkey_base::{Error, Problem, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
-use latchkey_people::restrictions::check::{alias_problem, listed_problems};
+use latchkey_people::restrictions::check::{HeldIdentifier, alias_problem, listed_problems};
 use latchkey_people::restrictions::rules::unlisted;
 use latchkey_people::users::model::ContactKind;
+use latchkey_presence::sign_ups::fields::needs_proof;
 use latchkey_presence::sign_ups::model::SignUp;
 
 use super::rules;
 
 /// Refuses an attempt with something that may not enter. The address that the application invited itself needs no place
-/// on the allow-list.
+/// on the allow-list. What is proven, or must be before the attempt is complete, decides
+/// alone: a listed number that is only typed lets nobody in with an address that is not listed.
 pub async fn check(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
     rules::accepted(sign_up, &act.settings, act.test_mode)?;
     let held = rules::contacts_of(sign_up);
-    let held: Vec<_> = held.iter().map(|(kind, value)| (*kind, value.as_str())).collect();
+    let held: Vec<_> = held.iter().map(|(kind, value)| identifier(sign_up, *kind, value, act)).collect();
     let invited = sign_up.application_invitation.as_ref().map(|_| ContactKind::Email);
     let problems = listed_problems(tx, &act.instance, &act.settings, &held, invited).await?;
     Error::collect(problems.into_iter().flatten().collect())
+}
+
+fn identifier<'a>(sign_up: &SignUp, kind: ContactKind, value: &'a str, act: &Act) -> HeldIdentifier<'a> {
+    let is_verified = sign_up.claimed(kind).is_some_and(|claimed| claimed.is_verified());
+    let is_proven = is_verified || needs_proof(sign_up, kind, &act.settings);
+    HeldIdentifier { identifier: (kind, value), is_proven }
 }
 
 /// The same for an attempt that is complete otherwise: it has to have something that can stand on the allow-list.

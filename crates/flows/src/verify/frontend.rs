@@ -1,8 +1,8 @@
 //! `GET /v1/verify`
 
 use axum::http::header::SET_COOKIE;
-use axum::http::{HeaderMap, Method, StatusCode};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::Response;
 use latchkey_base::id::Id;
 use latchkey_base::{Code, Error, Result};
 use latchkey_door::cookies;
@@ -41,18 +41,13 @@ struct Verify {
     returned: Option<bool>,
 }
 
-/// Proves an address, and sends the browser to where it was asked to come back to. Programs that look at
-/// the links in a mail ask with `HEAD`; that must not use the link up.
+/// Proves an address, and sends the browser to where it was asked to come back to.
 async fn verify(
     cx: Cx,
-    method: Method,
     headers: HeaderMap,
     mut visitor: Visitor,
     Query(query): Query<Verify>,
 ) -> Result<Response, Failure> {
-    if method == Method::HEAD {
-        return Ok(StatusCode::NO_CONTENT.into_response());
-    }
     let token = query.token.as_deref().unwrap_or_default();
     let (verified, there) = match lead(&cx, &mut visitor, token).await {
         Ok(led) => led,

@@ -120,6 +120,14 @@ pub async fn mark_chosen(
     Ok(())
 }
 
+/// Notes that a user has chosen none of the organizations they are in.
+pub async fn mark_all_unchosen(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<()> {
+    let sql = "UPDATE organization_memberships SET is_unchosen = TRUE \
+               WHERE instance_id = $1 AND user_id = $2 AND NOT is_unchosen";
+    tx.run(&[sql], &[instance.into(), user.into()]).await?;
+    Ok(())
+}
+
 pub async fn delete(tx: &mut Tx, membership: &Membership) -> Result<bool> {
     let Membership { instance, organization, user, .. } = membership;
     ORGANIZATION_MEMBERSHIPS.delete(tx, &[instance.into(), organization.into(), user.into()]).await

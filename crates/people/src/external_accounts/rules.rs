@@ -4,7 +4,9 @@ use latchkey_base::kinds::{ExternalAccountId, IdentificationId};
 use latchkey_base::rng::Rng;
 use latchkey_base::text::fold;
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
+use serde_json::Map;
 
 use super::model::ExternalAccount;
 use crate::challenges::account::ProvenAccount;
@@ -13,6 +15,7 @@ use crate::identifications::input::NewContactStatus;
 use crate::identifications::rules as identifications;
 use crate::users::credentials::Credentials;
 use crate::users::factors::without_mfa;
+use crate::users::metadata::stored;
 use crate::users::model::{Contact, ContactKind, Contacts, LinkedAccount, PasswordState, User, Verification};
 
 /// An account that is to be connected, and of which nothing is proven yet.
@@ -87,7 +90,7 @@ fn fill(held: &mut ExternalAccount, account: ProvenAccount, proof: Challenge, no
         failure: None,
         newcomer: None,
         transferable: false,
-        details: serde_json::Map::new(),
+        details: Map::new(),
         ..proof
     });
     held.updated_at = now;
@@ -160,17 +163,25 @@ pub fn from_provider(provider: &str) -> Result<Strategy> {
     Strategy::from_account(provider).ok_or_else(|| Error::internal("this is not the name of a strategy"))
 }
 
-/// The user as somebody finds them who has proven the address that whoever made the account never did. That may have been
-/// a stranger: nothing stays by which they could come in again, and the password must be changed.
+/// The user as somebody finds them who has proven, by an account that vouches for it, the address that whoever made the user
+/// never did. That may have been a stranger: nothing stays by which they could come in again, nor what they said of
+/// themselves, and the password must be changed. What the application wrote stays, and the username, by which others may know
+/// the user.
 pub fn taken_over(
     (user, credentials): (User, Credentials),
-    address: &str,
-    provider: &str,
+    account: &ProvenAccount,
+    settings: &Settings,
     now: Time,
     rng: &dyn Rng,
 ) -> Result<(User, Credentials)> {
+    let address = account.proven_email().ok_or_else(|| Error::internal("nothing vouches for the address"))?;
     let (user, credentials) = without_mfa(user, credentials);
+    let attributes = &settings.attributes;
     let mut user = User {
+        first_name: account.first_name.clone().filter(|_| attributes.first_name.enabled),
+        last_name: account.last_name.clone().filter(|_| attributes.last_name.enabled),
+        image: None,
+        unsafe_metadata: stored("unsafe_metadata", Map::new(), &mut Vec::new())?,
         phone_numbers: Contacts::default(),
         web3_wallets: Contacts::default(),
         passkeys: Vec::new(),
@@ -185,7 +196,7 @@ pub fn taken_over(
         // Changed as of now: an attempt in which it was shown must not go on.
         *password = PasswordState { updated_at: now, compromised: true };
     }
-    Ok((with_proven_address(user, address, provider, now, rng)?, credentials))
+    Ok((with_proven_address(user, address, &account.provider, now, rng)?, credentials))
 }
 
 /// Takes a connected account away, and returns it.

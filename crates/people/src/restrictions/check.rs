@@ -18,23 +18,40 @@ use crate::users::store as users;
 /// An identifier in its stored form.
 pub type EntryIdentifier<'a> = (ContactKind, &'a str);
 
-/// Refuses a user who is to be created with something that may not enter.
+/// One of the identifiers of somebody, and whether it is proven, or will be before they enter.
+#[derive(Clone, Copy)]
+pub struct HeldIdentifier<'a> {
+    pub identifier: EntryIdentifier<'a>,
+    pub is_proven: bool,
+}
+
+impl<'a> HeldIdentifier<'a> {
+    pub fn proven(identifier: EntryIdentifier<'a>) -> HeldIdentifier<'a> {
+        HeldIdentifier { identifier, is_proven: true }
+    }
+
+    fn of((kind, contact): (ContactKind, &'a Contact)) -> HeldIdentifier<'a> {
+        HeldIdentifier { identifier: (kind, contact.value.as_str()), is_proven: contact.is_verified() }
+    }
+}
+
+/// Refuses a user who is to be created with something that may not enter. What a backend gives them is as good as proven.
 pub async fn check_new_user(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
-    let held: Vec<EntryIdentifier<'_>> =
-        contacts(user).map(|(kind, contact)| (kind, contact.value.as_str())).collect();
+    let given = contacts(user).map(|(kind, contact)| (kind, contact.value.as_str()));
+    let held: Vec<HeldIdentifier<'_>> = given.map(HeldIdentifier::proven).collect();
     let listed = listed_problems(tx, &act.instance, &act.settings, &held, None).await?;
     let mut problems = Vec::new();
-    for (identifier, listed) in held.into_iter().zip(listed) {
+    for (held, listed) in held.into_iter().zip(listed) {
         problems.extend(match listed {
             Some(problem) => Some(problem),
-            None => own_problem(tx, act, identifier).await?,
+            None => own_problem(tx, act, held.identifier).await?,
         });
     }
     Error::collect(problems)
 }
 
 /// Refuses an identifier that is to be added to an account. An address must be on the allow-list itself, if that is in
-/// use. For a number or wallet it is enough that the account has something that is.
+/// use. For a number or wallet it is enough that the account has something that is, and that is proven if anything there is.
 pub async fn check_added(
     tx: &mut Tx,
     act: &Act,
@@ -42,10 +59,10 @@ pub async fn check_added(
     (kind, value): EntryIdentifier<'_>,
     may_be_taken: bool,
 ) -> Result<()> {
-    let mut together = vec![(kind, value)];
+    let mut together = vec![HeldIdentifier { identifier: (kind, value), is_proven: false }];
     if kind != ContactKind::Email {
-        let proven = contacts(user).filter(|(_, contact)| contact.is_exclusive());
-        together.extend(proven.map(|(kind, contact)| (kind, contact.value.as_str())));
+        let held = contacts(user).filter(|(_, contact)| contact.is_exclusive());
+        together.extend(held.map(HeldIdentifier::of));
     }
     let listed = listed_problems(tx, &act.instance, &act.settings, &together, None).await?;
     let problem = match listed.into_iter().next().flatten() {
@@ -66,25 +83,29 @@ async fn own_problem(tx: &mut Tx, act: &Act, (kind, value): EntryIdentifier<'_>)
 }
 
 /// Why the lists keep the identifiers of one person out, for each that they do. Where the allow-list is in use, one that is
-/// admitted is enough for all: whoever has an address on it may be asked for a phone number as well. `invited` is what the
+/// admitted is enough for all: whoever has an address on it may be asked for a phone number as well. But anybody can type
+/// what stands on the list, so what is not proven admits nobody who proves something else. `invited` is what the
 /// application invited itself.
 pub async fn listed_problems(
     tx: &mut Tx,
     instance: &InstanceId,
     settings: &Settings,
-    held: &[EntryIdentifier<'_>],
+    held: &[HeldIdentifier<'_>],
     invited: Option<ContactKind>,
 ) -> Result<Vec<Option<Problem>>> {
     let mut standings = Vec::with_capacity(held.len());
-    for (kind, value) in held {
+    for HeldIdentifier { identifier: (kind, value), .. } in held {
         let found = lists_of(tx, instance, settings, (*kind, value)).await?;
         standings.push(rules::standing(&found, invited == Some(*kind), settings));
     }
-    let is_admitted = standings.contains(&Standing::Admitted);
-    let problem = |(standing, (kind, value)): (Standing, &EntryIdentifier<'_>)| match standing {
+    let is_any_proven = held.iter().any(|it| it.is_proven);
+    let counts = |it: &HeldIdentifier<'_>| it.is_proven || !is_any_proven;
+    let is_admitted =
+        standings.iter().zip(held).any(|(standing, it)| *standing == Standing::Admitted && counts(it));
+    let problem = |(standing, it): (Standing, &HeldIdentifier<'_>)| match standing {
         Standing::Admitted => None,
         Standing::Unlisted if is_admitted => None,
-        Standing::Unlisted | Standing::Blocked => Some(rules::refusal(*kind, value)),
+        Standing::Unlisted | Standing::Blocked => Some(rules::refusal(it.identifier.0, it.identifier.1)),
     };
     Ok(standings.into_iter().zip(held).map(problem).collect())
 }
@@ -121,32 +142,30 @@ pub async fn check_invited(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     if act.settings.restrictions.allowlist_blocklist_disabled_on_sign_in {
         return Ok(());
     }
-    let proven = contacts(user).filter(|(_, contact)| contact.is_exclusive());
-    let held: Vec<EntryIdentifier<'_>> =
-        proven.map(|(kind, contact)| (kind, contact.value.as_str())).collect();
+    let held = contacts(user).filter(|(_, contact)| contact.is_exclusive());
+    let held: Vec<HeldIdentifier<'_>> = held.map(HeldIdentifier::of).collect();
     let invited = Some(ContactKind::Email);
     let problems = listed_problems(tx, &act.instance, &act.settings, &held, invited).await?;
     Error::collect(problems.into_iter().flatten().collect())
 }
 
 /// Why the lists keep somebody out who has an account and signs in, where the lists count for that. What is not proven
-/// does not count. Whoever has nothing that could stand on a list passes the block-list only.
+/// does not count, unless nothing is. Whoever has nothing that could stand on a list passes the block-list only.
 async fn sign_in_problem(tx: &mut Tx, act: &Act, user: &User) -> Result<Option<Problem>> {
     let settings = &act.settings;
     if settings.restrictions.allowlist_blocklist_disabled_on_sign_in {
         return Ok(None);
     }
-    let held: Vec<(ContactKind, String)> = contacts(user)
-        .filter(|(_, contact)| contact.is_exclusive())
-        .map(|(kind, contact)| (kind, contact.value.clone()))
-        .collect();
+    let held: Vec<(ContactKind, &Contact)> =
+        contacts(user).filter(|(_, contact)| contact.is_exclusive()).collect();
+    let is_any_proven = held.iter().any(|(_, contact)| contact.is_verified());
     let mut is_allowed = !settings.has_allowlist();
     let mut blocked = None;
-    for (kind, value) in &held {
-        let found = lists_of(tx, &act.instance, settings, (*kind, value)).await?;
-        is_allowed |= found.contains(&EntryList::Allow);
+    for (kind, contact) in held {
+        let found = lists_of(tx, &act.instance, settings, (kind, &contact.value)).await?;
+        is_allowed |= found.contains(&EntryList::Allow) && (contact.is_verified() || !is_any_proven);
         if found.contains(&EntryList::Block) {
-            blocked = blocked.or(Some(rules::refusal(*kind, value)));
+            blocked = blocked.or(Some(rules::refusal(kind, &contact.value)));
         }
     }
     Ok(match blocked {

@@ -238,3 +238,55 @@ async fn old_addresses_inside_new_ones_are_counted_each_by_itself() {
         assert_ne!(answer.status, 429);
     }
 }
+
+/// The query of a request is chosen by scripts, which could read a header and cannot read the cookie.
+#[tokio::test]
+async fn what_proves_the_client_of_a_cookie_is_told_to_no_script_whatever_the_query_says() {
+    let t = TestServer::start().await;
+    for (tenant, address) in [(&t.tenant, "ann@example.com"), (&t.other, "bob@example.com")] {
+        let body = json!({"email_address": [address], "password": PASSWORD});
+        t.call(Some(tenant), "POST", "/v1/users", Some(body)).await.ok();
+        let mut browser = t.browser_at(tenant);
+        browser.origin = None;
+        browser.post("/v1/client", json!({})).await.ok();
+        let planted = browser.cookies["__client"].clone();
+        let form = json!({"identifier": address, "password": PASSWORD});
+        let answer = browser.post("/v1/client/sign_ins?_is_native=1", form).await;
+        assert_eq!((answer.status, answer.headers.get("authorization")), (200, None));
+        assert_ne!(browser.cookies["__client"], planted);
+        let there = match tenant.id == t.tenant.id {
+            true => "http://localhost:3000/".to_owned(),
+            false => format!("https://{}/", tenant.frontend_api),
+        };
+        let touch =
+            format!("/v1/client/touch?_is_native=1&redirect_url={}", latchkey_testkit::escape(&there));
+        let touched = browser.open(&touch).await;
+        assert_eq!((touched.status, touched.headers.get("authorization")), (307, None));
+        assert!(
+            touched
+                .headers
+                .get_all("set-cookie")
+                .iter()
+                .any(|line| line.as_bytes().starts_with(b"__client="))
+        );
+        assert_eq!(browser.get("/v1/client?_is_native=1").await.headers.get("authorization"), None);
+        let gone = browser.delete("/v1/client?_is_native=1").await;
+        assert_eq!((gone.status, gone.headers.get("authorization")), (200, None));
+        assert!(!browser.cookies.contains_key("__client"));
+    }
+}
+
+/// The cookie of a developer's browser shows a client too.
+#[tokio::test]
+async fn the_cookie_of_a_developers_browser_makes_it_a_browser() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let made = browser.post("/v1/dev_browser", json!({})).await.ok();
+    browser.cookies.clear();
+    browser.cookies.insert("__clerk_db_jwt".to_owned(), made["id"].as_str().unwrap().to_owned());
+    let form = json!({"identifier": "ann@example.com", "password": PASSWORD});
+    let answer = browser.post("/v1/client/sign_ins?_is_native=1", form).await;
+    assert_eq!((answer.status, answer.headers.get("authorization")), (200, None));
+    assert!(browser.cookies.contains_key("__client"));
+}

@@ -1,5 +1,8 @@
 //! Links that lead elsewhere.
 
+use axum::body::Body;
+use axum::http::{Method, Request};
+use latchkey_app::{GROUPS, frontend_operations};
 use latchkey_testkit::{TestServer, escape};
 use serde_json::json;
 
@@ -72,4 +75,26 @@ async fn touching_a_client_on_the_way_renews_its_cookie() {
     assert_eq!((answer.status, answer.header("location")), (307, "http://localhost:3000/x"));
     assert!(answer.header("set-cookie").starts_with("__client="));
     assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len(), 1);
+}
+
+/// Programs that look at the links in a mail do so.
+#[tokio::test]
+async fn whoever_only_looks_at_a_link_changes_nothing() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    // The description of the API knows `GET`, not those who only look.
+    browser.headers = vec![("accept", "text/html")];
+    let writing = frontend_operations(GROUPS)
+        .into_iter()
+        .filter(|operation| operation.method == Method::GET && !operation.only_reads);
+    let paths: Vec<String> = writing.map(|operation| operation.path).collect();
+    assert!(paths.contains(&"/v1/tickets/accept".to_owned()) && paths.contains(&"/v1/verify".to_owned()));
+    let before = t.everything().await;
+    for path in &paths {
+        let path = path.replace(['{', '}'], "");
+        let request = Request::head(&path).header("host", &t.tenant.frontend_api);
+        let answer = browser.send("HEAD", &path, request.body(Body::empty()).unwrap()).await;
+        assert_eq!((answer.status, answer.headers.get("set-cookie")), (204, None), "{path}");
+    }
+    assert_eq!(t.everything().await, before);
 }

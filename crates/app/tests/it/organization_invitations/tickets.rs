@@ -331,3 +331,20 @@ async fn an_account_that_has_not_proven_the_address_is_not_entered_and_does_not_
     assert_eq!(response(bob.post(SIGN_INS, with_ticket(&made)).await)["status"], "complete");
     assert!(organization.members(&t).await.contains(&text(&user["id"])));
 }
+
+#[tokio::test]
+async fn a_program_that_looks_at_the_link_does_not_use_the_invitation_up() {
+    let t = server(|_| ()).await;
+    let organization = organization(&t).await;
+    let made = organization.invite(&t, "bob@example.com").await;
+    let bob = somebody(&t, "bob@example.com").await;
+    let link = format!("/v1/tickets/accept?ticket={}", ticket(&made));
+    let shown = format!("{link}&__clerk_db_jwt={}", bob.browser.dev_browser.clone().unwrap());
+    let mut browser = t.browser();
+    browser.headers = vec![("accept", "text/html")];
+    let request = axum::http::Request::head(&shown).header("host", &t.tenant.frontend_api);
+    let answer = browser.send("HEAD", &link, request.body(axum::body::Body::empty()).unwrap()).await;
+    assert_eq!(answer.status, 204);
+    assert_eq!(organization.shown(&t, &made["id"]).await["status"], "pending");
+    assert_eq!(organization.members(&t).await.len(), 1);
+}
