@@ -5,7 +5,7 @@ help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build the server and start it on http://127.0.0.1:3400, with its data in ./data
-	@echo "Building the server. The first time takes five to ten minutes."
+	@echo "Building the server. The first time takes five to ten minutes on two cores, less on more."
 	@cargo build --bin latchkey
 	@./target/debug/latchkey serve
 

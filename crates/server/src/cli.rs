@@ -6,9 +6,10 @@
 mod webhooks;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgAction, Command};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Arg, ArgAction, ArgMatches, Command, Error};
 
-use crate::config::{SETTINGS, Setting};
+use crate::config::{SETTINGS, Setting, all_nearest};
 use crate::frameworks::FRAMEWORKS;
 
 const EXAMPLES: &str = "\
@@ -38,6 +39,24 @@ Exit codes: 0 it worked, 1 it failed, 2 the command line or the configuration mu
 const ELSEWHERE: &str =
     "The flags of the configuration, such as --data-dir, work here too: `latchkey --help` lists them.";
 
+/// The command line of this process. An error is also help that was asked for.
+pub(crate) fn read() -> Result<ArgMatches, Error> {
+    command().try_get_matches().map_err(with_all_near)
+}
+
+/// The error of a value that is not one of several, with all that may have been meant: clap names one of them.
+fn with_all_near(mut error: Error) -> Error {
+    let (given, known) = (error.get(ContextKind::InvalidValue), error.get(ContextKind::ValidValue));
+    if let (Some(ContextValue::String(given)), Some(ContextValue::Strings(known))) = (given, known) {
+        let near = all_nearest(given, known.iter().map(String::as_str));
+        let near: Vec<String> = near.into_iter().map(str::to_owned).collect();
+        if near.len() > 1 {
+            error.insert(ContextKind::SuggestedValue, ContextValue::Strings(near));
+        }
+    }
+    error
+}
+
 /// The whole command line.
 pub(crate) fn command() -> Command {
     let all = root();
@@ -61,7 +80,6 @@ fn root() -> Command {
         .after_long_help(format!("{}\n\n{EXAMPLES}", configuration()))
         .subcommand_required(true)
         .arg_required_else_help(true)
-        .disable_help_subcommand(true)
         .arg(config_flag())
         .args(SETTINGS.iter().filter_map(setting_flag))
         .subcommand(Command::new("serve").about("Start the server").long_about(

@@ -4,6 +4,7 @@ mod elsewhere;
 mod env;
 mod instances;
 mod keys;
+mod listeners;
 mod migrate;
 mod serve;
 mod settings;

@@ -24,7 +24,7 @@ use tracing::Level;
 pub(crate) use layers::File;
 use layers::{Layers, Source};
 use parse::Wrong;
-pub(crate) use problem::{Problem, nearest, report};
+pub(crate) use problem::{Problem, all_nearest, nearest, report};
 use settings::names;
 pub(crate) use settings::{SETTINGS, Setting};
 pub(crate) use tls::{Pair, Part, TlsFiles};

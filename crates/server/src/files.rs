@@ -22,12 +22,36 @@ const DEVELOPMENT_KEY: &str = "development.key";
 
 /// Makes the data directory when it is missing.
 pub(crate) fn make_data_dir(dir: &Path) -> Result<(), Failure> {
+    check_data_dir(dir)?;
     DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(|error| {
         Failure::new(
             format!("The data directory {} cannot be made: {error}.", dir.display()),
             "Make it, owned by the user that runs latchkey, or set LATCHKEY_DATA_DIR to another place.",
         )
     })
+}
+
+/// Refuses a file in the place of the data directory.
+pub(crate) fn check_data_dir(dir: &Path) -> Result<(), Failure> {
+    match dir.is_file() {
+        false => Ok(()),
+        true => Err(Failure::new(
+            format!("The data directory {} is a file, not a directory.", dir.display()),
+            "Name the directory that the files of the server are in, with --data-dir or LATCHKEY_DATA_DIR.",
+        )),
+    }
+}
+
+/// Whether a database is there. One that this user may not read is not a missing one.
+pub(crate) fn is_there(database: &Path) -> Result<bool, Failure> {
+    match File::open(database) {
+        Err(error) if error.kind() == io::ErrorKind::PermissionDenied => Err(Failure::new(
+            format!("The database {} cannot be read: {error}.", database.display()),
+            "Run this as the user of the server, such as `sudo -u latchkey latchkey …`; with the Debian package: \
+             `sudo -u latchkey latchkey --config /etc/latchkey/latchkey.toml …`.",
+        )),
+        _ => Ok(database.exists()),
+    }
 }
 
 /// The master key in the data directory, if there is one.

@@ -85,6 +85,12 @@ impl Target {
         name.ends_with(".localhost").then_some(name)
     }
 
+    /// The host whose cookies are those of a third party to an application on this machine.
+    fn third_party(&self) -> Option<&str> {
+        let host = hosts::name(hosts::authority(&self.issuer));
+        (self.plain_url.is_none() && self.is_local()).then_some(host)
+    }
+
     /// Whether browsers reach the Frontend API on their own machine.
     fn is_local(&self) -> bool {
         is_local_name(hosts::name(hosts::authority(&self.issuer)))
@@ -165,6 +171,9 @@ impl Framework {
                 ),
             });
         }
+        if self.has_pages() {
+            lines.extend(target.third_party().map(|host| format!("# {}", third_party_advice(host))));
+        }
         if let Some((first, rest)) = self.code(target).split_first() {
             lines.push(format!("# In code: {first}"));
             lines.extend(rest.iter().map(|line| format!("#          {line}")));
@@ -176,6 +185,13 @@ impl Framework {
     fn has_pages(&self) -> bool {
         self.proxy_url.is_some()
     }
+}
+
+/// What to do where browsers send no cookies to a host.
+fn third_party_advice(host: &str) -> String {
+    format!(
+        "Firefox, Safari and Debian's Chromium block third-party cookies: allow them for {host}, or print this with --plain."
+    )
 }
 
 /// The list of frameworks, for the command line.

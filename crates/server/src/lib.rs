@@ -20,6 +20,7 @@ mod reference;
 mod show;
 mod tls;
 mod trust;
+mod unusable;
 
 use std::process::ExitCode;
 
@@ -28,7 +29,7 @@ use crate::failure::Failure;
 /// Does what the command line asks for. 0: it worked; 1: it failed; 2: the command line or the configuration must be
 /// corrected first.
 pub fn run() -> ExitCode {
-    let outcome = match cli::command().try_get_matches() {
+    let outcome = match cli::read() {
         Ok(matches) => commands::run(&matches),
         Err(asked) => {
             // Help and version arrive here too; they print to standard output and are no failure.

@@ -1,14 +1,14 @@
 //! From a configuration to a database that can be used: opened, migrated, with the master key that fits
 //! it, and with instances and their keys.
 
-use std::error::Error as StdError;
+use std::path::Path;
 
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
 use latchkey_base::secret::Secret;
 use latchkey_base::time::{Clock, SystemClock};
 use latchkey_base::{Error, Result, Time};
-use latchkey_db::{Db, DbError, Location, Options, Tx};
+use latchkey_db::{Db, Location, Options, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::domains::store as domains;
@@ -19,7 +19,8 @@ use latchkey_kernel::migrations;
 use latchkey_people::users;
 
 use crate::config::Config;
-use crate::failure::{Failure, chain};
+use crate::failure::Failure;
+use crate::unusable::unusable;
 use crate::{files, show};
 
 /// An open database whose schema is up to date.
@@ -70,13 +71,13 @@ impl Storage {
     /// The same for commands that make no sense without a server that has run: a mistyped folder gets no
     /// empty database.
     pub(crate) async fn existing(config: &Config) -> Result<Storage, Failure> {
-        match &config.database {
-            Location::Sqlite(path) if !path.exists() => Err(Failure::new(
+        match missing_database(config)? {
+            Some(path) => Err(Failure::new(
                 format!("There is no database at {}.", path.display()),
                 "If a server runs from another folder, say where its data is: `--data-dir FOLDER/data`, or `--database`. \
                  If none has run yet, start it: `latchkey serve`.",
             )),
-            _ => Storage::open(config).await,
+            None => Storage::open(config).await,
         }
     }
 
@@ -102,7 +103,7 @@ impl Storage {
                 true => Ok(key),
                 false => Err(wrong_key("the given key does not open what is sealed in the database")),
             },
-            (None, Some(_)) => Err(wrong_key("the data directory has no master.key")),
+            (None, Some(_)) => Err(missing_key(config)),
         }
     }
 
@@ -128,18 +129,34 @@ impl Storage {
     /// Lets the development instances be reached where the configuration says now, and says so: a publishable
     /// key names the host, and one that leads to the old host is of no use.
     pub(crate) async fn follow_listener(&mut self, config: &Config) -> Result<(), Failure> {
-        let first = self.development().map(|instance| instance.id.clone());
-        let is_development = |instance: &&Instance| instance.environment == Environment::Development;
-        for Instance { id, frontend_api, .. } in self.instances.iter().filter(is_development) {
-            let host = match first.as_ref() == Some(id) {
-                true => config.moved_frontend_api(frontend_api),
-                false => moved_local_host(id, frontend_api, config.frontend_port()),
-            };
-            if let Some(host) = host {
-                self.move_instance(id, frontend_api, host).await?;
+        for instance in &self.instances {
+            if let Some(host) = self.wanted_host(config, instance) {
+                self.move_instance(&instance.id, &instance.frontend_api, host).await?;
             }
         }
         self.reload().await
+    }
+
+    /// Where a development instance is to be reached as the configuration says, if that is not where it is.
+    fn wanted_host(&self, config: &Config, instance: &Instance) -> Option<String> {
+        let Instance { id, frontend_api, .. } = instance;
+        let is_first = self.development().is_some_and(|first| first.id == *id);
+        match instance.is_development() {
+            true if is_first => config.moved_frontend_api(frontend_api),
+            true => moved_local_host(id, frontend_api, config.frontend_port()),
+            false => None,
+        }
+    }
+
+    /// Where a start with this configuration would move an instance.
+    pub(crate) async fn would_move(
+        &self,
+        config: &Config,
+        instance: &Instance,
+    ) -> Result<Option<String>, Failure> {
+        let Some(host) = self.wanted_host(config, instance) else { return Ok(None) };
+        let holder = domains::holder(&mut self.db.read().await?, &instance.id, &host).await?;
+        Ok(holder.is_none().then_some(host))
     }
 
     /// Reads the instances anew.
@@ -163,6 +180,15 @@ impl Storage {
             )),
         }
         Ok(())
+    }
+}
+
+/// The file of a SQLite database that is not there yet.
+pub(crate) fn missing_database(config: &Config) -> Result<Option<&Path>, Failure> {
+    files::check_data_dir(&config.data_dir)?;
+    match &config.database {
+        Location::Sqlite(path) if !files::is_there(path)? => Ok(Some(path)),
+        _ => Ok(None),
     }
 }
 
@@ -360,35 +386,15 @@ pub(crate) async fn delete(db: &Db, id: &InstanceId) -> Result<(), Failure> {
     Ok(db.write(move |tx| Box::pin(async move { store::delete(tx, &id).await })).await?)
 }
 
-/// Why the database cannot be used. What lies at the bottom says it for PostgreSQL: the drivers above only repeat that there
-/// is no connection.
-fn unusable(database: &Location, cause: &(dyn StdError + 'static)) -> Failure {
-    let Location::Postgres(url) = database else {
-        return Failure::new(
-            format!("The database cannot be opened: {}.", chain(cause)),
-            "Check LATCHKEY_DATABASE, and that the directory it names is there and can be written.",
-        );
-    };
-    let place = show::without_password(url);
-    let mut bottom: &dyn StdError = cause;
-    while let Some(inner) = bottom.source() {
-        bottom = inner;
-    }
-    match cause.downcast_ref::<DbError>() {
-        Some(DbError::Unavailable(_)) => Failure::new(
-            format!("PostgreSQL cannot be reached at {place}: {bottom}."),
-            "Start it, or correct host and port in LATCHKEY_DATABASE, or in `database` of latchkey.toml.",
+fn missing_key(config: &Config) -> Failure {
+    Failure::new(
+        format!(
+            "The database holds sealed secrets, and its master key is missing: {} has no master.key.",
+            config.data_dir.display()
         ),
-        Some(_) => Failure::new(
-            format!("PostgreSQL cannot be used at {place}: {bottom}."),
-            "Check the user with its password and rights, the name of the database, and how they are written in \
-             LATCHKEY_DATABASE, or in `database` of latchkey.toml.",
-        ),
-        None => Failure::new(
-            format!("The database {place} cannot be used: {}.", chain(cause)),
-            "Check LATCHKEY_DATABASE, or `database` in latchkey.toml.",
-        ),
-    }
+        "Put the master.key of the server there, or its content into LATCHKEY_MASTER_KEY. If the data is elsewhere, name \
+         its directory with --data-dir.",
+    )
 }
 
 fn wrong_key(reason: &str) -> Failure {

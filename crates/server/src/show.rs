@@ -57,17 +57,54 @@ pub(crate) fn rfc3339(time: Time) -> String {
         .map_or_else(|_| time.ms().to_string(), |moment| format!("{moment:.0}"))
 }
 
-/// A connection URL without its password and its options, which may hold one too.
+/// What to write for characters in a password that mean something in a URL.
+pub(crate) const PERCENT: &str =
+    "In the password, write @ / # : ? as %40 %2F %23 %3A %3F, and a % that stands for itself as %25.";
+
+/// A connection URL without its password and its options, which may hold one too. Where it is not clear what belongs to
+/// the password, too much is hidden rather than too little.
 pub(crate) fn without_password(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("postgres", url));
-    // The driver takes everything up to the first @ for user and password.
-    let (user, place) = rest.split_once('@').map_or(("", rest), |(user, place)| (user, place));
-    let user = user.split([':', '/', '?']).next().unwrap_or_default();
-    let place = place.split('?').next().unwrap_or_default();
+    let Some((credentials, place)) = rest.rsplit_once('@') else {
+        return format!("{scheme}://{}", known_place(rest));
+    };
+    let user = credentials.split([':', '/', '?', '#', '@']).next().unwrap_or_default();
+    // The last @ may be one in the value of an option.
+    let has_option = credentials.split_once('?').is_some_and(|(_, options)| options.contains('='));
+    let place = if has_option { "…" } else { place.split('?').next().unwrap_or_default() };
     match user {
         "" => format!("{scheme}://{place}"),
         user => format!("{scheme}://{user}@{place}"),
     }
+}
+
+/// Host, port and database of a URL without an @. What looks like a user with a password is no host.
+fn known_place(rest: &str) -> String {
+    let place = rest.split('?').next().unwrap_or_default();
+    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    let is_host =
+        |one: &str| one.starts_with('[') || one.split_once(':').is_none_or(|(_, port)| is_port(port));
+    match place.split('/').next().unwrap_or_default().split(',').all(is_host) {
+        true => place.to_owned(),
+        false => format!("{}:…", place.split(':').next().unwrap_or_default()),
+    }
+}
+
+/// Whether the driver, which takes the first @ for the end of the password, may have taken a part of it for something else.
+pub(crate) fn has_several_ats(url: &str) -> bool {
+    url.matches('@').count() > 1
+}
+
+/// Whether the password of a connection URL has characters that mean something else there.
+pub(crate) fn has_special_password(url: &str) -> bool {
+    let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
+    let Some((credentials, _)) = rest.rsplit_once('@') else { return false };
+    let (user, password) = credentials.split_once(':').unwrap_or((credentials, ""));
+    let is_escape =
+        |after: &str| after.get(..2).is_some_and(|code| code.bytes().all(|byte| byte.is_ascii_hexdigit()));
+    user.contains(['@', '/', '#', '?'])
+        || password.contains(['@', '/', '#', '?', ':'])
+        || password.split('%').skip(1).any(|after| !is_escape(after))
 }
 
 #[cfg(test)]
@@ -89,8 +126,31 @@ mod tests {
             ("postgresql://me:hunter2@host/db?sslmode=require", "postgresql://me@host/db"),
             ("postgres://me:hun/ter?2@host/db", "postgres://me@host/db"),
             ("postgres:///db?host=/run&password=hunter2", "postgres:///db"),
+            ("postgres://me:p@ss/w#rd@host/db", "postgres://me@host/db"),
+            ("postgres://me:p@ss?w:rd@host:5432/db?x=y", "postgres://me@host:5432/db"),
+            ("postgres://me@corp:hunter2@host/db", "postgres://me@host/db"),
+            // What may be the value of an option is hidden, and the host with it.
+            ("postgres://me:one@host/db?password=hun@ter2", "postgres://me@…"),
+            ("postgres:///db?password=hun@ter2", "postgres://…"),
+            // Somebody forgot the host.
+            ("postgres://me:hunter2/db", "postgres://me:…"),
+            ("postgres://[::1]:5432,b:1/db", "postgres://[::1]:5432,b:1/db"),
         ] {
             assert_eq!(without_password(url), shown);
         }
+    }
+
+    #[test]
+    fn passwords_that_a_url_cannot_hold_are_noticed() {
+        for password in ["p@ss", "a/b", "a#b", "a?b", "a:b", "100%", "a%zz"] {
+            let url = format!("postgres://me:{password}@host/db");
+            assert!(has_special_password(&url), "{url}");
+        }
+        for url in ["postgres://me:p%40ss@host/db?a=b", "postgres://me@host/db", "postgres:///db?host=/run"] {
+            assert!(!has_special_password(url), "{url}");
+        }
+        assert!(
+            has_several_ats("postgres://me:p@ss@host/db") && !has_several_ats("postgres://me:pass@host/db")
+        );
     }
 }

@@ -18,7 +18,7 @@ pub(crate) use authority::{
 pub(crate) use stores::{Outcome, Store, all, typed};
 
 /// The name that the first development instance has on this machine beside its own.
-const NAME: &str = "latchkey.localhost";
+pub(crate) const NAME: &str = "latchkey.localhost";
 
 /// Whether a certificate of the local authority can be for this name.
 pub(crate) fn is_local_name(name: &str) -> bool {

@@ -5,13 +5,14 @@ mod edges;
 mod env;
 mod keys;
 mod reference;
+mod refusals;
 mod support;
 mod tls;
 mod trust;
 mod webhooks;
 
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -256,25 +257,6 @@ fn settings_are_changed_while_the_server_runs() {
 }
 
 #[test]
-fn commands_make_no_database_where_there_is_none() {
-    let home = Home::new();
-    let elsewhere = format!("sqlite:{}", home.path("elsewhere/latchkey.db").display());
-    for command in [
-        &["settings", "get"][..],
-        &["signing-keys", "list"],
-        &["webhooks", "list"],
-        &["instances", "list"],
-        &["keys", "list"],
-        &["keys", "create"],
-    ] {
-        let refused = home.run(&[command, &["--database", &elsewhere]].concat());
-        assert_eq!(refused.status.code(), Some(1), "{command:?}");
-        assert!(text(&refused.stderr).contains("There is no database at"), "{}", text(&refused.stderr));
-    }
-    assert!(!home.path("elsewhere").exists());
-}
-
-#[test]
 fn wrong_settings_are_refused_together_and_change_nothing() {
     let home = Home::new();
     home.json(&["instances", "create", "--environment", "development", "--json"]);
@@ -300,6 +282,26 @@ fn wrong_settings_are_refused_together_and_change_nothing() {
         assert!(said.contains(expected), "{expected} is missing in\n{said}");
     }
     assert_eq!(home.run(&["settings", "get"]).stdout, before);
+    for (line, hint) in [
+        (&["settings", "get", "sesion.lifetime_seconds"][..], "Did you mean session.lifetime_seconds?"),
+        (&["settings", "reset", "sesion"], "Did you mean session?"),
+        (&["settings", "get", "social.gogle"], "There is no provider `gogle`. Did you mean google?"),
+        (&["settings", "reset", "social.gogle.enabled"], "Did you mean google?"),
+        (&["settings", "get", "social.google"], "This provider is not configured yet (docs/PROVIDERS.md)."),
+        (
+            &["settings", "set", "sign_up.mode=public", "display.application_name=My", "Ada's", "Shop"],
+            "quotes around the whole: 'display.application_name=My Ada'\\''s Shop'\n",
+        ),
+        (
+            &["settings", "set", "messages.email.smtp.password=hunter", "two"],
+            "quotes around the whole: 'messages.email.smtp.password=…'\n",
+        ),
+    ] {
+        let refused = home.run(line);
+        let said = text(&refused.stderr);
+        assert!(refused.status.code() == Some(2) && said.contains(hint), "{line:?}: {said}");
+        assert!(!said.contains("hunter"), "{said}");
+    }
     for line in [
         &["settings", "get", "nothing.here"][..],
         &["settings", "set", "no-equals-sign"],
@@ -396,31 +398,6 @@ fn a_provider_that_is_not_configured_yet_can_be_explained() {
 }
 
 #[test]
-fn all_problems_of_the_configuration_are_reported_at_once() {
-    let home = Home::new();
-    std::fs::write(home.path("latchkey.toml"), "lisen = '127.0.0.1:1'\n").unwrap();
-    let output = home
-        .command(&["serve", "--log-level", "loud"])
-        .env("LATCHKEY_MASTER_KEY", "hunter2")
-        .output()
-        .unwrap();
-    let said = text(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    for expected in [
-        "There are 3 problems",
-        "Did you mean `listen`?",
-        "log_level, from the flag --log-level",
-        "master_key, from the environment variable LATCHKEY_MASTER_KEY",
-    ] {
-        assert!(said.contains(expected), "{expected} is missing in\n{said}");
-    }
-    assert!(!said.contains("hunter2") && !home.path("data").exists());
-    let missing = home.run(&["serve", "--config", "none.toml"]);
-    assert_eq!(missing.status.code(), Some(2));
-    assert!(text(&missing.stderr).contains("none.toml"));
-}
-
-#[test]
 fn sigterm_finishes_the_running_request_and_loses_nothing() {
     let home = Home::new();
     let server = home.serve();
@@ -453,24 +430,6 @@ fn sigterm_finishes_the_running_request_and_loses_nothing() {
     let again = home.serve();
     let id = answer.split("\"id\":\"user_").nth(1).and_then(|rest| rest.get(..27)).unwrap();
     assert_eq!(again.status(&format!("/v1/users/user_{id}"), &key), 200);
-}
-
-#[test]
-fn a_database_that_cannot_be_reached_is_told_once_and_with_what_to_do() {
-    let home = Home::new();
-    for command in [&["serve"][..], &["keys", "list"]] {
-        let url = format!("postgres://me:hunter2@127.0.0.1:{}/db?connect_timeout=5", free_port());
-        let output = home.command(command).env("LATCHKEY_DATABASE", &url).output().unwrap();
-        let said = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{said}");
-        let place = url.replace(":hunter2", "");
-        let place = place.split('?').next().unwrap();
-        let expected = format!(
-            "latchkey: PostgreSQL cannot be reached at {place}: Connection refused (os error 111).\n\
-             Start it, or correct host and port in LATCHKEY_DATABASE, or in `database` of latchkey.toml.\n"
-        );
-        assert_eq!(said, expected);
-    }
 }
 
 #[test]
@@ -566,35 +525,6 @@ fn an_idle_connection_does_not_hold_up_the_end() {
 }
 
 #[test]
-fn a_taken_address_is_named_and_leaves_no_trace() {
-    let home = Home::new();
-    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = taken.local_addr().unwrap().to_string();
-    for flag in ["--listen", "--frontend-listen"] {
-        let output = home.run(&["serve", flag, &address]);
-        assert_eq!(output.status.code(), Some(1));
-        let said = text(&output.stderr);
-        assert!(said.contains(&address) && said.contains(&format!("{flag} ")), "{said}");
-        assert!(!home.path("data").exists());
-    }
-}
-
-#[test]
-fn another_master_key_is_refused_and_a_lost_one_is_not_replaced() {
-    let home = Home::new();
-    home.serve().stop();
-    let other = format!("{}=", "A".repeat(43));
-    let output = home.command(&["serve"]).env("LATCHKEY_MASTER_KEY", &other).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("another master key") && !text(&output.stderr).contains("AAAA"));
-    std::fs::remove_file(home.path("data/master.key")).unwrap();
-    let output = home.run(&["serve"]);
-    assert_eq!(output.status.code(), Some(1));
-    assert!(text(&output.stderr).contains("no master.key"));
-    assert!(!home.path("data/master.key").exists());
-}
-
-#[test]
 fn a_start_without_the_master_key_moves_no_instance() {
     let home = Home::new();
     let (first, second) = (free_port(), free_port());
@@ -604,7 +534,7 @@ fn a_start_without_the_master_key_moves_no_instance() {
     let output = home.run(&["serve", "--frontend-listen", &host(second)]);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
-    assert!(said.contains("no master.key") && !said.contains("has moved"), "{said}");
+    assert!(said.contains("master key is missing") && !said.contains("has moved"), "{said}");
     let (list, _) = home.json(&["instances", "list", "--json"]);
     assert_eq!(list[0]["frontend_api"], host(first));
     // With the key it moves.
@@ -642,7 +572,10 @@ fn commands_about_the_program_itself_touch_no_data() {
     let reference = home.run(&["config"]).stdout;
     std::fs::write(home.path("latchkey.toml"), reference).unwrap();
     assert!(home.run(&["openapi"]).status.success(), "the reference is itself a configuration");
-    assert!(text(&home.run(&["--help"]).stdout).contains("Examples:"));
+    let help = text(&home.run(&["--help"]).stdout);
+    assert!(help.contains("Examples:"));
+    assert_eq!(text(&home.run(&["help"]).stdout), help);
+    assert!(text(&home.run(&["help", "settings", "set"]).stdout).contains("PATH=JSON"));
     assert_eq!(home.run(&["surve"]).status.code(), Some(2));
     assert!(!home.path("data").exists());
 }

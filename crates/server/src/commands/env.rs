@@ -29,6 +29,9 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
     }
     let storage = Storage::existing(config).await?;
     let instance = instances::select(&storage, line.get_one::<String>("instance").map(String::as_str))?;
+    if let Some(host) = storage.would_move(config, instance).await? {
+        return Err(contradiction(&instance.frontend_api, &host));
+    }
     let secret_key = match line.get_flag("new-key") {
         true => {
             let made = provision::add_key(&storage.db, instance).await?;
@@ -52,23 +55,22 @@ pub(crate) async fn run(config: &Config, line: &ArgMatches) -> Result<(), Failur
         }
         false => show::result(&framework.block(&target)),
     }
-    let is_first = storage.development().is_some_and(|first| first.id == instance.id);
-    match is_first && config.moved_frontend_api(&instance.frontend_api).is_some() {
-        true => doubt_host(config, &instance.frontend_api),
-        false => super::keys::doubt_address(config),
-    }
+    super::keys::doubt_address(config);
     Ok(())
 }
 
-/// Says so when the server was last started with other settings than this command: the addresses do not belong to the
-/// publishable key then.
-fn doubt_host(config: &Config, frontend_api: &str) {
-    show::note(&format!(
-        "the publishable key names {frontend_api}, but by the settings of this command the Frontend API is at {}. These \
-         addresses are defaults unless they were set: give this command the same LATCHKEY_… variables, flags or \
-         latchkey.toml as the server",
-        config.frontend_api()
-    ));
+/// The server was last started with other settings than this command has: a block would have the key of one address and
+/// the URLs of another, with which no app works.
+fn contradiction(present: &str, wanted: &str) -> Failure {
+    Failure::new(
+        format!(
+            "The publishable key names {present}, but by the settings of this command the Frontend API is at {wanted}. A \
+             block of both would not work, so there is none."
+        ),
+        "Give this command the addresses of the server: the same --listen and --frontend-listen, or the same \
+         LATCHKEY_… variables; or run `latchkey env` beside the server's latchkey.toml, or with --config. If the server \
+         is to be at the new address, start it there first.",
+    )
 }
 
 /// The framework of that name.

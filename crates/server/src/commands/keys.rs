@@ -5,7 +5,6 @@ use std::path;
 use std::time::Duration;
 
 use clap::ArgMatches;
-use latchkey_db::Location;
 use latchkey_jose::digest::sha256;
 use latchkey_kernel::instances::model::{Instance, SecretKeyState};
 use latchkey_kernel::instances::store;
@@ -48,13 +47,10 @@ pub(crate) fn misplaced(line: &ArgMatches) -> Failure {
 /// Opens the database, or makes it where there is none yet. A new one is named: in a mistyped folder it is not that of the
 /// server that runs.
 pub(super) async fn open_anywhere(config: &Config) -> Result<Storage, Failure> {
-    let missing = match &config.database {
-        Location::Sqlite(file) if !file.exists() => Some(file),
-        _ => None,
-    };
+    let missing = provision::missing_database(config)?;
     let storage = Storage::open(config).await?;
     if let Some(file) = missing {
-        let full = path::absolute(file).unwrap_or_else(|_| file.clone());
+        let full = path::absolute(file).unwrap_or_else(|_| file.to_owned());
         show::note(&format!("a new database was made at {}", full.display()));
     }
     Ok(storage)

@@ -1,6 +1,5 @@
 //! `latchkey serve`: the server.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,9 +18,9 @@ use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::limits::{RateLimits, WEBHOOK_TIMEOUT};
 use latchkey_kernel::{AppParts, MetricsAccess};
 use latchkey_messaging::inbox::rules as inbox_rules;
-use tokio::net::TcpListener;
 
 use super::instances;
+use super::listeners::Listeners;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::frameworks::{FRAMEWORKS, Target};
@@ -49,10 +48,7 @@ pub(crate) fn run(config: Config) -> Result<(), Failure> {
 
 async fn serve(config: Config) -> Result<(), Failure> {
     let tls = tls::open(&config, SystemClock.now())?;
-    // Before anything is made: a port that is taken should leave no trace.
-    let backend = bind(config.listen, "listen")?;
-    let frontend = bind(config.frontend_listen, "frontend-listen")?;
-    let metrics = config.metrics_listen.map(|address| bind(address, "metrics-listen")).transpose()?;
+    let Listeners { backend, frontend, metrics } = Listeners::open(&config)?;
     let address = backend.local_addr().unwrap_or(config.listen);
     let frontend_address = frontend.local_addr().unwrap_or(config.frontend_listen);
     let stop = http::stop_signal()?;
@@ -127,19 +123,6 @@ async fn serve(config: Config) -> Result<(), Failure> {
 struct Urls {
     api: String,
     frontend: String,
-}
-
-fn bind(address: SocketAddr, flag: &str) -> Result<TcpListener, Failure> {
-    http::listen(address).map_err(|error| {
-        let variable = format!("LATCHKEY_{}", flag.replace('-', "_").to_uppercase());
-        Failure::new(
-            format!("Nothing can listen on {address}: {error}."),
-            format!(
-                "Stop what listens there, or choose another address with --{flag} or {variable} \
-                 (port 0 takes a free one; ports below 1024 need a privilege)."
-            ),
-        )
-    })
 }
 
 /// What an app needs to reach this server, in a form to copy from.

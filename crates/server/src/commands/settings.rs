@@ -158,7 +158,8 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
         changes.push((String::new(), read(path)?));
     }
     let mut malformed = Vec::new();
-    for text in line.get_many::<String>("change").into_iter().flatten() {
+    let given: Vec<&String> = line.get_many::<String>("change").into_iter().flatten().collect();
+    for text in &given {
         match text.split_once('=') {
             Some((path, value)) if !path.is_empty() => {
                 changes.push((path.to_owned(), value_of(path, value)));
@@ -168,8 +169,25 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
     }
     match malformed.is_empty() {
         true => Ok(changes),
-        false => Err(Failure::usage(malformed.join("\n"), "Such as: session.lifetime_seconds=86400")),
+        false => Err(Failure::usage(
+            malformed.join("\n"),
+            unquoted(&given).unwrap_or_else(|| "Such as: session.lifetime_seconds=86400".to_owned()),
+        )),
     }
+}
+
+/// What to write where a shell cut a value at its spaces: words without a = follow a change.
+fn unquoted(given: &[&String]) -> Option<String> {
+    let first = given.windows(2).position(|pair| pair[0].contains('=') && !pair[1].contains('='))?;
+    let rest = given[first + 1..].iter().take_while(|word| !word.contains('='));
+    let words: Vec<&str> = std::iter::once(&given[first]).chain(rest).map(|word| word.as_str()).collect();
+    let (path, _) = given[first].split_once('=')?;
+    // A secret is not repeated.
+    let whole = match edit::names_secret(&[(path.to_owned(), Value::String(String::new()))]) {
+        true => format!("{path}=…"),
+        false => words.join(" "),
+    };
+    Some(format!("A value with spaces needs quotes around the whole: '{}'", whole.replace('\'', "'\\''")))
 }
 
 /// Names of texts that providers make of digits alone.
@@ -279,9 +297,21 @@ fn meant_value(fault: &str) -> Option<String> {
     nearest(given.trim_matches('`'), known).map(|word| format!("Did you mean {word}?"))
 }
 
+/// What a change below a provider that there is not would be told.
+fn unknown_provider(path: &str) -> Option<String> {
+    let key = path.strip_prefix("social.")?.split('.').next()?;
+    let change = (format!("social.{key}.enabled"), Value::Bool(true));
+    let faults = edit::changed(&Settings::default(), &[change]).err()?;
+    faults.into_iter().map(|fault| fault.text).find(|text| text.starts_with("There is no provider"))
+}
+
 /// What may have been meant, or where it is configured.
 fn hint(path: &str) -> Result<String, Failure> {
-    if let Some(advice) = elsewhere::advice(path) {
+    let with_provider = explain::with_provider(Settings::default(), path);
+    if edit::below(&with_provider, path).is_ok_and(|found| !found.is_empty()) {
+        return Ok("This provider is not configured yet (docs/PROVIDERS.md).".to_owned());
+    }
+    if let Some(advice) = unknown_provider(path).or_else(|| elsewhere::advice(path)) {
         return Ok(advice);
     }
     let leaves = explain::all()?;

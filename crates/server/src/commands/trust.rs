@@ -44,28 +44,36 @@ fn add(config: &Config, stores: &[Store]) -> Result<(), Failure> {
     }
     let authority = certificate(config)?;
     let change = Change { done: "is trusted", commands: &|store| store.additions(&authority) };
-    let Undone { mut failed, impossible, .. } = change.make(stores, Store::perform, addition);
-    failed.extend(impossible);
-    show::result(&format!("\n{}", after(config, &authority)));
-    match failed.is_empty() {
-        true => Ok(()),
-        false => Err(Failure::new(
-            format!("Not every store was changed: {}.", failed.join(", ")),
-            "Put that right and run this again, or leave stores out with --skip-system or --skip-browsers.",
-        )),
+    let undone = change.make(stores, Store::perform, addition);
+    let failed = [undone.failed, undone.impossible].concat();
+    if !failed.is_empty() {
+        return Err(Failure::new(
+            format!("The authority was made, but these stores do not trust it yet: {}.", failed.join(", ")),
+            "Do what is said above and run this again, or leave stores out with --skip-system or --skip-browsers. Until \
+             then, `latchkey env FRAMEWORK --plain` prints what works without it; `latchkey trust --remove` takes it back.",
+        ));
     }
+    show::result(&format!("\n{}", after(config, &authority, !undone.needs_root.is_empty())));
+    Ok(())
 }
 
 /// What there is to do next.
-fn after(config: &Config, authority: &AuthorityCertificate) -> String {
-    let mut lines = vec![
+fn after(config: &Config, authority: &AuthorityCertificate, needs_root: bool) -> String {
+    let sudo = needs_root.then(|| "Type the commands above that begin with sudo.".to_owned());
+    let mut lines: Vec<String> = sudo.into_iter().collect();
+    lines.extend([
         "Start the server again: the Frontend API then speaks HTTPS too, and the publishable key names a host with it."
             .to_owned(),
         "`latchkey env FRAMEWORK` prints the short block for an app; `latchkey trust --remove` takes this back."
             .to_owned(),
         "Programs with a list of authorities of their own, such as Node, need this as well:".to_owned(),
         format!("  export NODE_EXTRA_CA_CERTS={}", typed(&[authority.path.display().to_string()], false)),
-    ];
+        format!(
+            "Browsers that block third-party cookies (Firefox, Safari, Debian's Chromium) show nobody signed in: allow \
+             these cookies for {}, or use `latchkey env FRAMEWORK --plain`.",
+            trust::NAME
+        ),
+    ]);
     if config.frontend_tls.is_some() {
         lines.push("`frontend_tls_certificate` is set: its certificates are used, and not those of the local authority.".to_owned());
     }

@@ -4,6 +4,7 @@
 //! A problem never repeats the value of a setting that may hold a secret; who makes one sees to that.
 
 use std::fmt;
+use std::io::ErrorKind;
 
 use strsim::damerau_levenshtein;
 
@@ -46,11 +47,17 @@ impl Problem {
 
     /// The file itself cannot be read.
     pub(crate) fn unreadable(path: &str, named_by: &str, error: &std::io::Error) -> Problem {
+        let right = match error.kind() {
+            ErrorKind::PermissionDenied => {
+                "Run this as the user of the server, such as `sudo -u latchkey latchkey …`.".to_owned()
+            }
+            _ => format!("Correct {named_by}, or leave it out to use ./latchkey.toml or no file."),
+        };
         Problem {
             setting: "the whole file".to_owned(),
             source: format!("the file {path}"),
             wrong: format!("It cannot be read: {error}."),
-            right: format!("Correct {named_by}, or leave it out to use ./latchkey.toml or no file."),
+            right,
         }
     }
 }
@@ -88,6 +95,14 @@ pub(crate) fn nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str>) -> 
         .or_else(|| all().find(|name| typed.len() >= 4 && name.contains(&typed)))
 }
 
+/// All names that are as near to a typed one as the nearest.
+pub(crate) fn all_nearest<'a>(typed: &str, names: impl Iterator<Item = &'a str> + Clone) -> Vec<&'a str> {
+    let typed = typed.to_lowercase();
+    let Some(first) = closest(&typed, names.clone(), |name| name) else { return Vec::new() };
+    let best = damerau_levenshtein(&typed, first);
+    names.filter(|name| damerau_levenshtein(&typed, name) == best).collect()
+}
+
 fn closest<'a>(
     typed: &str,
     names: impl Iterator<Item = &'a str>,
@@ -101,6 +116,14 @@ fn closest<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_are_as_near_are_all_named() {
+        let names = || ["next", "nextjs", "nuxt", "react"].into_iter();
+        assert_eq!(all_nearest("nxt", names()), ["next", "nuxt"]);
+        assert_eq!(all_nearest("nexjs", names()), ["nextjs"]);
+        assert_eq!(all_nearest("cobol", names()), [""; 0]);
+    }
 
     #[test]
     fn a_piece_of_a_name_is_not_mistyped() {

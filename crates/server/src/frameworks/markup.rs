@@ -3,7 +3,7 @@
 
 use latchkey_kernel::page::{fill, in_text};
 
-use super::{Framework, Target, Variable};
+use super::{Framework, Target, Variable, third_party_advice};
 
 const TEMPLATE: &str = include_str!("page.html");
 
@@ -24,6 +24,10 @@ pub(super) fn block(framework: &Framework, target: &Target) -> String {
     let open = match target.plain_url.is_some() || target.is_local() {
         true => format!("Open the page as http://{host}:<its port>, from a server: not as a file."),
         false => "Publish the page below the domain of the instance, over HTTPS.".to_owned(),
+    };
+    let open = match target.third_party() {
+        Some(name) => format!("{open}\n     {}", third_party_advice(name)),
+        None => open,
     };
     let proxy = match &target.plain_url {
         Some(url) => format!("\n  data-clerk-proxy-url=\"{}\"", in_text(url)),

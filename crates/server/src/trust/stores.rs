@@ -53,9 +53,11 @@ pub(crate) fn all(path: &str, home: Option<&Path>) -> Vec<Store> {
         ),
         None if !directories.is_empty() => stores.push(Store::Unknown {
             label: "browsers",
-            addition: "certutil is missing: install libnss3-tools (apt) or nss-tools (dnf), then run this again",
-            removal: "certutil is missing: install libnss3-tools (apt) or nss-tools (dnf), then run this again; if no \
-                      browser was ever told of the authority, run it with --skip-browsers",
+            addition: "certutil is missing: install it with `sudo apt install libnss3-tools` (Debian, Ubuntu) or \
+                       `sudo dnf install nss-tools` (Fedora), then run this again",
+            removal: "certutil is missing: install it with `sudo apt install libnss3-tools` (Debian, Ubuntu) or \
+                      `sudo dnf install nss-tools` (Fedora), then run this again; if no browser was ever told of the \
+                      authority, run it with --skip-browsers",
         }),
         None => (),
     }

@@ -72,11 +72,43 @@ fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
     assert!(page.contains(&format!("data-clerk-proxy-url=\"{url}\"")), "{page}");
     let refused = home.run(&[&["env", "html", "--new-key"], &places[..]].concat());
     assert!(refused.status.code() == Some(2) && text(&refused.stderr).contains("latchkey keys create"));
-    let elsewhere = format!("127.0.0.1:{}", free_port());
-    let mixed = home.run(&["env", "next", "--listen", &api, "--frontend-listen", &elsewhere]);
-    let said = text(&mixed.stderr);
-    assert!(said.contains(&format!("the publishable key names {frontend}, but")), "{said}");
-    assert!(said.contains("the same LATCHKEY_… variables"), "{said}");
+    assert!(!block.contains("third-party cookies"), "{block}");
+}
+
+#[test]
+fn a_command_with_other_addresses_than_the_server_prints_no_block() {
+    let home = Home::new();
+    let host = |port: u16| format!("127.0.0.1:{port}");
+    let (frontend, elsewhere) = (host(free_port()), host(free_port()));
+    let server = home.serve_with(&["--frontend-listen", &frontend]);
+    let second = home.json(&[
+        "instances",
+        "create",
+        "--environment",
+        "development",
+        "--json",
+        "--frontend-listen",
+        &frontend,
+    ]);
+    let second = second.0["instance_id"].as_str().unwrap().to_owned();
+    let count = || home.json(&["keys", "list", "--json"]).0.as_array().unwrap().len();
+    let before = count();
+    for more in [&["--new-key"][..], &["--json"], &["--instance", &second]] {
+        let mixed = home.run(&[&["env", "next", "--frontend-listen", &elsewhere], more].concat());
+        let said = text(&mixed.stderr);
+        assert_eq!((mixed.status.code(), &*text(&mixed.stdout)), (Some(1), ""), "{said}");
+        assert!(said.contains("The publishable key names ") && said.contains("there is none."), "{said}");
+        assert!(said.contains("the same --listen and --frontend-listen"), "{said}");
+    }
+    assert_eq!(count(), before, "no key is made for a block that is not printed");
+    // That nothing answers at the address of the Backend API may have other reasons.
+    let listen = host(free_port());
+    let guess = home.run(&["env", "next", "--listen", &listen, "--frontend-listen", &frontend]);
+    assert!(guess.status.success() && text(&guess.stderr).contains("no server answers at"), "{guess:?}");
+    server.stop();
+    // A start there moves the instance, and then the block is right.
+    home.serve_with(&["--frontend-listen", &elsewhere]).stop();
+    assert!(home.run(&["env", "next", "--frontend-listen", &elsewhere]).status.success());
 }
 
 #[test]
@@ -139,6 +171,8 @@ fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
     assert!(names.lines().any(|line| line.starts_with("react ") && line.contains(" vite ")), "{names}");
     let refused = text(&home.run(&["env", "cobol"]).stderr);
     assert!(refused.contains("next, nextjs, react, vite,"), "{refused}");
+    let near = text(&home.run(&["env", "nxt"]).stderr);
+    assert!(near.contains("some similar values exist: 'next', 'nuxt'"), "{near}");
     if home.has_file() {
         assert_eq!(home.run(&["env", "next"]).status.code(), Some(1));
         assert!(!home.path("data").exists());

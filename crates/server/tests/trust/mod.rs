@@ -75,6 +75,7 @@ async fn after_trust_the_key_names_a_host_with_https_and_the_earlier_key_keeps_w
     let said = text(&made.stdout);
     let file = home.path("data/local-ca.pem");
     assert!(said.contains(&format!("NODE_EXTRA_CA_CERTS={}", file.display())), "{said}");
+    assert!(said.contains("block third-party cookies") && said.contains("--plain"), "{said}");
     assert_eq!((mode(&home.path("data/local-ca.key")), mode(&file)), (0o600, 0o600));
 
     let server = home.serve();
@@ -100,6 +101,14 @@ async fn after_trust_the_key_names_a_host_with_https_and_the_earlier_key_keeps_w
     assert_eq!(server.status("/v1/jwks", &secret), 200);
     let plain = home.json(&["env", "next", "--json", "--plain"]).0;
     assert!(plain["NEXT_PUBLIC_CLERK_PROXY_URL"].as_str().unwrap().starts_with("http://localhost"));
+    for (framework, has_pages) in [("next", true), ("html", true), ("python", false)] {
+        let block = text(&home.run(&["env", framework]).stdout);
+        assert_eq!(
+            block.contains("allow them for latchkey.localhost, or print this with --plain."),
+            has_pages,
+            "{block}"
+        );
+    }
     let short = home.json(&["env", "next", "--json"]).0;
     assert_eq!(short["NEXT_PUBLIC_CLERK_PROXY_URL"], Value::Null);
     assert_eq!(short["NEXT_PUBLIC_CLERK_SIGN_IN_URL"], Value::Null);
@@ -127,6 +136,25 @@ fn trust_changes_nothing_when_it_only_shows_what_it_would_do() {
     assert!(!home.path("data").exists() && !home.path("home").exists());
     let nothing = trust(&home, &["--remove"]);
     assert!(nothing.status.success() && text(&nothing.stderr).contains("no local certificate authority"));
+}
+
+#[test]
+fn without_certutil_people_are_told_what_to_install_and_not_that_it_worked() {
+    let home = Home::new();
+    let without = |flags: &[&str]| {
+        let mut command = home.command(&[&["trust", "--skip-system"], flags].concat());
+        command.env("HOME", home.path("home")).env("PATH", "/nowhere").output().unwrap()
+    };
+    let refused = without(&[]);
+    let (said, why) = (text(&refused.stdout), text(&refused.stderr));
+    assert_eq!(refused.status.code(), Some(1), "{said} {why}");
+    assert!(
+        said.contains("sudo apt install libnss3-tools") && !said.contains("Start the server again"),
+        "{said}"
+    );
+    assert!(why.contains("these stores do not trust it yet: browsers.") && why.contains("--plain"), "{why}");
+    let left_out = without(&["--skip-browsers"]);
+    assert!(left_out.status.success() && text(&left_out.stdout).contains("Start the server again"));
 }
 
 #[test]
