@@ -1,6 +1,8 @@
 //! Creating, reading and deleting users.
 
-use latchkey_testkit::{TestServer, until_answered};
+mod deletion;
+
+use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 /// When tests take place, as the wire shows it.
@@ -454,49 +456,6 @@ async fn nothing_of_a_deleted_user_is_left_in_the_tables() {
         let mut tx = t.db().read().await.unwrap();
         let rows = tx.all(&["SELECT count(*) FROM ", table], &[], |row| row.int(0)).await.unwrap();
         assert_eq!(rows, [0], "{table}");
-    }
-}
-
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn others_write_while_a_user_with_very_many_tickets_and_sessions_is_deleted() {
-    let t = TestServer::start().await;
-    let id = t.user_with_email("ada@example.com").await;
-    let user = format!("/v1/users/{id}");
-    t.post("/v1/sign_in_tokens", json!({"user_id": id})).await.ok();
-    let session =
-        t.post("/v1/sessions", json!({"user_id": id})).await.ok()["id"].as_str().unwrap().to_owned();
-    t.post(&format!("/v1/sessions/{session}/revoke"), json!({})).await.ok();
-    t.post("/v1/sessions", json!({"user_id": id})).await.ok();
-    for sql in [
-        "INSERT INTO sign_in_tokens (instance_id, id, user_id, ticket_digest, status, created_at, updated_at, expire_at) \
-         WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT instance_id, \
-         id || CAST(i AS TEXT), user_id, ticket_digest, status, created_at, updated_at, expire_at FROM sign_in_tokens, n",
-        "INSERT INTO sessions (instance_id, id, client_id, user_id, status, document, created_at, expire_at, abandon_at, \
-         is_acted) WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20000) SELECT instance_id, \
-         id || CAST(i AS TEXT), client_id, user_id, status, document, created_at, expire_at, abandon_at, is_acted \
-         FROM sessions, n WHERE status = 'revoked'",
-    ] {
-        t.run_sql(sql, vec![]).await;
-    }
-    let count = async |table: &'static str| {
-        let mut tx = t.db().read().await.unwrap();
-        tx.all(&["SELECT count(*) FROM ", table], &[], |row| row.int(0)).await.unwrap()[0]
-    };
-    let others_write = async {
-        until_answered(async || count("sign_in_tokens").await < 20_001).await;
-        let other = json!({"username": "somebody_else"});
-        t.call(Some(&t.other), "POST", "/v1/users", Some(other)).await.ok();
-        assert!(count("sessions").await > 1000, "it was done at once");
-    };
-    // Whoever asked for it leaves in the middle; it goes on.
-    tokio::select! {
-        _ = t.delete(&user) => panic!("it was done at once"),
-        () = others_write => {}
-    }
-    until_answered(async || t.get(&user).await.status == 404).await;
-    assert_eq!(t.events().await.last().unwrap().kind, "user.deleted");
-    for table in ["sign_in_tokens", "sessions"] {
-        assert_eq!(count(table).await, 0, "{table}");
     }
 }
 

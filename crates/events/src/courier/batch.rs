@@ -22,7 +22,8 @@ use crate::webhooks::{self, deliveries, endpoints};
 
 /// Why an event is not sent: it was deleted before it arrived.
 const GONE: &str = "The event is no longer kept.";
-/// The same of one that the endpoint, taken back, comes to again.
+/// Why a delivery that waited for its next attempt is given up: its endpoint was taken back and comes to the event again,
+/// but meanwhile it was changed and wants no events of this kind any more.
 const UNWANTED: &str = "The endpoint no longer gets events of this kind.";
 
 /// Events for one endpoint.
@@ -68,7 +69,17 @@ impl Batch {
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = feed::store::head(&mut tx, &batch.endpoint.instance).await?;
         let at_once = courier.parts.events_at_once;
-        let due = batch.read_due(&mut tx, now, at_once, late).await?;
+        let due = deliveries::store::due(&mut tx, &batch.endpoint, now, at_once).await?;
+        let is_full = due.len() as i64 >= at_once;
+        let (due, again): (Vec<Delivery>, Vec<Delivery>) =
+            due.into_iter().partition(|delivery| delivery.seq <= batch.cursor_seq);
+        if is_full && !again.is_empty() {
+            // There may be very many of these, and each batch would look through them: they wait for the cursor, with a time
+            // that never comes.
+            batch.noted.extend(again.into_iter().map(|delivery| rules::held(delivery, now)));
+            return Ok(Some(batch));
+        }
+        let due = batch.read_due(&mut tx, due, now, at_once, late).await?;
         let new = batch.read_new(&mut tx, at_once - due, now, late).await?;
         if new == 0 && due < at_once {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.
@@ -129,8 +140,14 @@ impl Batch {
     }
 
     /// What is to be tried again, with what has become due behind it. Tells how many deliveries that is.
-    async fn read_due(&mut self, tx: &mut Tx, now: Time, room: i64, late: &Late) -> Result<i64> {
-        let mut due = deliveries::store::due(tx, &self.endpoint, now, room).await?;
+    async fn read_due(
+        &mut self,
+        tx: &mut Tx,
+        mut due: Vec<Delivery>,
+        now: Time,
+        room: i64,
+        late: &Late,
+    ) -> Result<i64> {
         // Several are about one subject where the first does not hold up the others any more.
         due.sort_by_key(|delivery| delivery.seq);
         let mut count = 0;
@@ -157,15 +174,23 @@ impl Batch {
         Ok(count)
     }
 
-    /// What the endpoint has not come to yet.
+    /// What the endpoint has not come to yet. Tells how many events, or deliveries whose events are gone, that is.
     async fn read_new(&mut self, tx: &mut Tx, room: i64, now: Time, late: &Late) -> Result<i64> {
-        let Endpoint { instance, id, cursor_seq, .. } = &self.endpoint;
-        let new = feed::store::page(tx, instance, *cursor_seq, room).await?;
+        let new = feed::store::page(tx, &self.endpoint.instance, self.cursor_seq, room).await?;
         let count = i64::try_from(new.len()).map_err(Error::internal)?;
-        let Some(last) = new.last() else { return Ok(0) };
-        self.cursor_seq = last.seq;
+        let (Some(first), Some(last)) = (new.first(), new.last()) else { return Ok(0) };
+        // The oldest events are deleted first, and any number of deliveries may wait for those: they end before anything new
+        // is sent.
+        if first.seq > self.cursor_seq + 1 {
+            self.skip_to(tx, first.seq - 1, room, now).await?;
+            if self.cursor_seq < first.seq - 1 {
+                return Ok(room);
+            }
+        }
+        let after = std::mem::replace(&mut self.cursor_seq, last.seq);
+        let Endpoint { instance, id, .. } = &self.endpoint;
         // Somebody may have moved the cursor back.
-        let before = deliveries::store::between(tx, instance, id, *cursor_seq, last.seq).await?;
+        let before = deliveries::store::between(tx, instance, id, after, last.seq).await?;
         let mut before: HashMap<i64, Delivery> = before.into_iter().map(|it| (it.seq, it)).collect();
         let any_waits = deliveries::store::any_waits(tx, instance, id).await?;
         let mut chains: HashMap<String, (bool, Vec<Item>)> = HashMap::new();
@@ -200,11 +225,12 @@ impl Batch {
         Ok(count)
     }
 
-    /// Passes over events that were deleted, up to a number. What waits for one of them ends.
-    async fn skip_to(&mut self, tx: &mut Tx, head: i64, at_once: i64, now: Time) -> Result<()> {
-        let lost = deliveries::store::waiting_between(tx, &self.endpoint, head, at_once).await?;
-        let last = lost.last().map(|delivery| delivery.seq).filter(|_| lost.len() as i64 >= at_once);
-        self.cursor_seq = self.cursor_seq.max(last.unwrap_or(head));
+    /// Passes over events that were deleted, up to a number. What waits for one of them ends; if that is more than there is
+    /// room for, it passes over fewer.
+    async fn skip_to(&mut self, tx: &mut Tx, up_to: i64, room: i64, now: Time) -> Result<()> {
+        let lost = deliveries::store::waiting_between(tx, &self.endpoint, up_to, room).await?;
+        let last = lost.last().map(|delivery| delivery.seq).filter(|_| lost.len() as i64 >= room);
+        self.cursor_seq = self.cursor_seq.max(last.unwrap_or(up_to));
         self.noted.extend(lost.into_iter().map(|delivery| rules::lost(delivery, GONE, now)));
         Ok(())
     }
@@ -267,8 +293,10 @@ impl Sent {
         // As many as are sent in one go: what was released and not sent yet must not grow.
         let each = (courier.parts.events_at_once / (released.len() as i64).max(1)).max(1);
         let Endpoint { instance, id, .. } = &batch.endpoint;
-        let released: Vec<Statement> =
-            released.iter().map(|it| deliveries::store::release(instance, id, it, now, each)).collect();
+        let released: Vec<Statement> = released
+            .iter()
+            .map(|it| deliveries::store::release(instance, id, batch.cursor_seq, it, now, each))
+            .collect();
         let statements = all.map(deliveries::store::save).collect::<Result<Vec<Statement>>>()?;
         let disabled = match is_given_up {
             true => Some(disabled(courier, &batch.endpoint, now).await?),

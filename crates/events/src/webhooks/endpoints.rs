@@ -61,12 +61,20 @@ pub async fn delete(db: &Db, instance: &InstanceId, ids: Vec<WebhookEndpointId>)
 async fn clear(db: &Db, instance: &InstanceId, id: &WebhookEndpointId) -> Result<()> {
     let step = |()| async {
         let (instance, id) = (instance.clone(), id.clone());
-        let work = db.write(move |tx| {
-            Box::pin(async move { deliveries::store::delete_of(tx, &instance, &id, AT_ONCE).await })
-        });
-        Ok(if work.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
+        db.write(move |tx| Box::pin(async move { clear_some(tx, &instance, &id).await })).await
     };
     steps::all((), step).await
+}
+
+/// One step of it, until so few are left that they can go with the endpoint.
+async fn clear_some(tx: &mut Tx, instance: &InstanceId, id: &WebhookEndpointId) -> Result<ControlFlow<()>> {
+    // Two who delete an endpoint at once would find the same rows, and one of them would delete none of those.
+    if store::lock(tx, instance, id).await?.is_none() {
+        return Ok(Break(()));
+    }
+    deliveries::store::delete_of(tx, instance, id, AT_ONCE).await?;
+    let is_more = deliveries::store::has_more(tx, instance, id, AT_ONCE).await?;
+    Ok(if is_more { Continue(()) } else { Break(()) })
 }
 
 /// Changes an endpoint as was checked.

@@ -1,7 +1,7 @@
 //! Deleting a user. What belongs to them goes by the foreign keys, in one transaction; of what there may be any number most
 //! goes before, step by step: nobody else could write meanwhile.
 
-use std::ops::ControlFlow::{Break, Continue};
+use std::ops::ControlFlow::{self, Break, Continue};
 
 use latchkey_base::kinds::{InstanceId, UserId};
 use latchkey_base::{Result, Time};
@@ -27,8 +27,11 @@ pub async fn delete(cx: &Cx, act: Act, id: UserId) -> Result<()> {
     let (app, instance) = (cx.app.clone(), act.instance.clone());
     let work = async move {
         make_light(&app.db, &act.instance, &id, act.now).await?;
-        let instance = act.instance.clone();
-        let gone = app.db.write_numbered(move |tx| Box::pin(async move { delete_in(tx, &act, id).await }));
+        let (instance, clock) = (act.instance.clone(), app.clock.clone());
+        let gone = app.db.write_numbered(move |tx| {
+            // The steps may have taken longer than any request, and times of events are in the order of their numbers.
+            Box::pin(async move { delete_in(tx, &Act { now: clock.now(), ..act }, id).await })
+        });
         let ((), seq) = gone.await?;
         app.bell.ring(&instance);
         Ok(seq)
@@ -58,15 +61,32 @@ async fn is_heavy(tx: &mut Tx, instance: &InstanceId, user: &UserId) -> Result<b
 async fn make_light(db: &Db, instance: &InstanceId, user: &UserId, now: Time) -> Result<()> {
     let step = |()| async {
         let (instance, user) = (instance.clone(), user.clone());
-        let work = db.write(move |tx| {
-            Box::pin(async move {
-                let over = sessions::delete_some_over(tx, &instance, &user, now, AT_ONCE).await?;
-                let sign_ins = sign_in_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
-                let actors = actor_tokens::store::delete_some(tx, &instance, &user, AT_ONCE).await?;
-                Ok(over.max(sign_ins).max(actors))
-            })
-        });
-        Ok(if work.await? < AT_ONCE.unsigned_abs() { Break(()) } else { Continue(()) })
+        db.write(move |tx| Box::pin(async move { make_lighter(tx, &instance, &user, now).await })).await
     };
     steps::all((), step).await
+}
+
+/// One step of it. What there is less of is left alone: if nothing more comes of the deletion, the user still has it.
+async fn make_lighter(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    user: &UserId,
+    now: Time,
+) -> Result<ControlFlow<()>> {
+    // Two who delete a user at once would find the same rows, and one of them would delete none of those.
+    if store::lock(tx, instance, user).await?.is_none() {
+        return Ok(Break(()));
+    }
+    let mut deleted = 0;
+    if sessions::has_more(tx, instance, user, AT_ONCE).await? {
+        deleted += sessions::delete_some_over(tx, instance, user, now, AT_ONCE).await?;
+    }
+    if sign_in_tokens::store::has_more(tx, instance, user, AT_ONCE).await? {
+        deleted += sign_in_tokens::store::delete_some(tx, instance, user, AT_ONCE).await?;
+    }
+    if actor_tokens::store::has_more(tx, instance, user, AT_ONCE).await? {
+        deleted += actor_tokens::store::delete_some(tx, instance, user, AT_ONCE).await?;
+    }
+    // What is left then is few, or sessions that go on.
+    Ok(if deleted > 0 { Continue(()) } else { Break(()) })
 }

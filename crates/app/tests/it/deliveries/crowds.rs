@@ -1,9 +1,12 @@
 //! Very many deliveries at once: they are changed in steps, and others write in between.
 
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::Relaxed;
+
 use latchkey_base::kinds::WebhookEndpointId;
 use latchkey_base::time::Clock as _;
 use latchkey_events::webhooks::deliveries;
-use latchkey_testkit::{Reaction, until_answered};
+use latchkey_testkit::{Reaction, until, until_answered};
 
 use super::*;
 
@@ -120,4 +123,107 @@ async fn others_write_while_very_many_are_made_due() {
         assert!(total(&t, &endpoint, "&status=failed").await > 0, "it was done at once");
     });
     assert_eq!(total(&t, &endpoint, "&status=pending").await, 30_000);
+}
+
+/// The number of rows that a statement finds.
+async fn count(t: &TestServer, sql: &str) -> i64 {
+    let mut tx = t.db().read().await.unwrap();
+    let sql = format!(
+        "SELECT count(*) FROM webhook_deliveries d JOIN webhook_endpoints e ON e.id = d.endpoint_id {sql}"
+    );
+    tx.maybe(&[&sql], &[t.clock.now().into()], |row| row.int(0)).await.unwrap().unwrap()
+}
+
+/// How many are due although their endpoint, taken back, comes to them again.
+async fn due_again(t: &TestServer) -> i64 {
+    count(t, "WHERE d.next_at <= $1 AND d.seq > e.cursor_seq").await
+}
+
+/// Otherwise each batch would look through all of them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn very_many_that_are_due_wait_for_an_endpoint_that_comes_to_them_again() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 1300, true).await;
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, 1300);
+    // As if it were taken back to a time in the middle: those before it stay due.
+    let back = "UPDATE webhook_endpoints SET cursor_seq = 300, cursor_moves = cursor_moves + 1 WHERE instance_id = $1";
+    t.run_sql(back, vec![(&t.tenant.id).into()]).await;
+    assert_eq!(due_again(&t).await, 1000);
+    // The server is stopped when it comes to the last of these.
+    let first = courier(&t);
+    let (stopped, left) = (first.clone(), AtomicI64::new(300));
+    receiver.react_by(move |_| {
+        if left.fetch_sub(1, Relaxed) == 1 {
+            stopped.stop();
+        }
+        Reaction::status(200)
+    });
+    send(&first).await;
+    assert!(due_again(&t).await < 256);
+    let arrived = total(&t, &endpoint, "&status=succeeded").await;
+    assert_eq!(total(&t, &endpoint, "&status=pending").await, 1300 - arrived);
+    assert_eq!(receiver.arrivals().len() as i64, arrived);
+    receiver.react(Reaction::status(200));
+    send(&courier(&t)).await;
+    let mut all: Vec<String> = t.events().await.into_iter().map(|event| event.id).collect();
+    let mut ids = receiver.ids();
+    all.sort_unstable();
+    ids.sort_unstable();
+    assert_eq!(ids, all, "each once");
+    assert_eq!(total(&t, &endpoint, "&status=succeeded").await, 1300);
+}
+
+/// An endpoint that was taken back, and served again when its events were not kept any more.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn very_many_that_wait_for_events_of_the_past_end_some_at_a_time() {
+    let t = TestServer::start().await;
+    let receiver = Receiver::start().await;
+    let endpoint = endpoint(&t, &receiver).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 45, true).await;
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0, "only_failed": true})).await, 45);
+    assert_eq!(replay(&t, &endpoint, json!({"since": 0})).await, 45);
+    t.run_sql("DELETE FROM events WHERE instance_id = $1 AND seq <= 42", vec![(&t.tenant.id).into()]).await;
+    let parts = JobParts {
+        answer_timeout: Duration::from_secs(20),
+        events_at_once: 10,
+        ..t.jobs_with(Options::default())
+    };
+    receiver.react_next([Reaction::Late(Duration::from_secs(2), 200)]);
+    let courier = t.courier_of(&parts);
+    tokio::join!(send(&courier), async {
+        until(|| !receiver.arrivals().is_empty()).await;
+        let left = count(&t, "WHERE d.status = 'pending' AND d.seq <= 42 AND d.created_at <= $1").await;
+        assert!(left < 10, "{left} end with the first that is sent");
+    });
+    let all: Vec<String> = t.events().await.into_iter().map(|event| event.id).collect();
+    let mut ids = receiver.ids();
+    ids.sort_unstable();
+    assert_eq!((ids.len(), ids), (3, all));
+    assert_eq!(total(&t, &endpoint, "&status=succeeded").await, 3);
+    assert_eq!(total(&t, &endpoint, "&status=failed").await, 42);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_who_delete_the_same_endpoint_leave_each_other_no_long_transaction() {
+    let t = TestServer::start().await;
+    let endpoint = endpoint(&t, &Receiver::start().await).await;
+    user(&t, "ann").await;
+    given_up(&t, &endpoint, 20_000, true).await;
+    let path = format!("/v1/webhooks/endpoints/{endpoint}");
+    let mut seen = Vec::new();
+    let watched = async {
+        while seen.last() != Some(&0) {
+            seen.push(t.count_rows("webhook_deliveries").await);
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    };
+    let (first, second, ()) = tokio::join!(t.delete(&path), t.delete(&path), watched);
+    let mut answers = [first.status, second.status];
+    answers.sort_unstable();
+    assert_eq!(answers, [200, 404]);
+    assert!(seen.iter().any(|count| (1..10_000).contains(count)), "most went at once: {seen:?}");
 }

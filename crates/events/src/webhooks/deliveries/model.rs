@@ -5,7 +5,8 @@ use latchkey_base::kinds::{EventId, InstanceId, WebhookEndpointId};
 use serde::{Deserialize, Serialize};
 
 /// When a delivery is tried that waits behind another about the same subject: not before that one lets it go,
-/// so nobody has to look at it until then. The last millisecond of the year 9999.
+/// so nobody has to look at it until then. Also that of one behind the cursor of an endpoint that was taken back: it is
+/// sent when the cursor comes to it. The last millisecond of the year 9999.
 pub const HELD: Time = Time::from_ms(253_402_300_799_999);
 
 /// After so many attempts an event no longer holds up those about the same subject: one that its receiver
@@ -26,7 +27,8 @@ pub struct Delivery {
     pub status: DeliveryStatus,
     /// How often it was tried since it was queued or replayed.
     pub attempts: i64,
-    /// When it is tried again; nothing unless it is pending, and [`HELD`] while it waits behind another.
+    /// When it is tried again; nothing unless it is pending, and [`HELD`] while it waits behind another
+    /// or for the cursor.
     pub next_at: Option<Time>,
     /// What was tried, oldest first.
     pub log: Vec<DeliveryAttempt>,

@@ -6,8 +6,8 @@ use super::input::ListWebhookDeliveries;
 use super::model::{DeliveryStatus, Filter};
 use crate::webhooks::rules::kind;
 
-/// Requests end after half a minute, so of two events the one that happened so much later has the
-/// greater number too.
+/// Requests end after half a minute, and what goes on without them reads the clock again before it causes an event. So of
+/// two events the one that happened so much later has the greater number too.
 const LONGEST_REQUEST_MS: i64 = 60_000;
 /// Smaller numbers are times in seconds.
 const YEAR_1973_MS: i64 = 100_000_000_000;

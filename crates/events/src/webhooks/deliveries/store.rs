@@ -55,13 +55,13 @@ pub async fn count(
 }
 
 /// The deliveries of an endpoint that are due, longest due first. One that waits behind another about the same
-/// subject is not, until that one arrived or was tried [`HOLDING_ATTEMPTS`] times; nor is one that the endpoint, taken back,
-/// comes to again.
+/// subject is not, until that one arrived or was tried [`HOLDING_ATTEMPTS`] times. With those behind the cursor, which the
+/// endpoint, taken back, comes to again: to leave them out, they would have to be looked at as well.
 pub async fn due(tx: &mut Tx, endpoint: &Endpoint, now: Time, limit: i64) -> Result<Vec<Delivery>> {
-    let unheld = " AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
+    let unheld = " AND (seq > $6 OR NOT EXISTS (SELECT 1 FROM webhook_deliveries b \
          WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.status = 'pending' \
-         AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4) ORDER BY next_at, seq LIMIT $5";
-    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3 AND seq <= $6";
+         AND b.subject_id = d.subject_id AND b.seq < d.seq AND b.attempts < $4)) ORDER BY next_at, seq LIMIT $5";
+    let due = " d WHERE instance_id = $1 AND endpoint_id = $2 AND next_at <= $3";
     let sql = [WEBHOOK_DELIVERIES.select(), due, unheld];
     let Endpoint { instance, id, cursor_seq, .. } = endpoint;
     let params =
@@ -97,19 +97,29 @@ pub async fn due_behind(
     Ok(tx.all(&sql, &params, read).await?)
 }
 
-/// Makes the first of what waits behind others about a subject due. What is behind those follows once they have arrived.
+/// Makes the first of what waits behind others about a subject due, up to the cursor of the endpoint. What is behind those
+/// follows once they have arrived.
 pub fn release(
     instance: &InstanceId,
     endpoint: &WebhookEndpointId,
+    cursor_seq: i64,
     subject: &str,
     now: Time,
     limit: i64,
 ) -> Statement {
     let sql = "UPDATE webhook_deliveries SET next_at = $4, updated_at = $4 WHERE instance_id = $1 \
                AND endpoint_id = $2 AND seq IN (SELECT seq FROM webhook_deliveries WHERE instance_id = $1 \
-               AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND next_at = $5 ORDER BY seq LIMIT $6)";
-    let params =
-        vec![instance.into(), endpoint.into(), subject.into(), now.into(), HELD.into(), limit.into()];
+               AND endpoint_id = $2 AND subject_id = $3 AND status = 'pending' AND next_at = $5 AND seq <= $7 \
+               ORDER BY seq LIMIT $6)";
+    let params = vec![
+        instance.into(),
+        endpoint.into(),
+        subject.into(),
+        now.into(),
+        HELD.into(),
+        limit.into(),
+        cursor_seq.into(),
+    ];
     (sql, params)
 }
 
@@ -148,7 +158,8 @@ pub async fn any_waits(tx: &mut Tx, instance: &InstanceId, endpoint: &WebhookEnd
     Ok(tx.exists(&[sql], &[instance.into(), endpoint.into()]).await?)
 }
 
-/// Whether the next event about a subject behind the cursor of an endpoint must wait for one before it that was not taken yet.
+/// Whether the next event about a subject behind the cursor of an endpoint must wait for one before it that was not taken
+/// yet.
 pub async fn is_held(tx: &mut Tx, endpoint: &Endpoint, subject: &str) -> Result<bool> {
     let sql = "SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 AND subject_id = $3 \
                AND status = 'pending' AND attempts < $4 AND seq <= $5 ORDER BY seq LIMIT 1";
@@ -190,16 +201,29 @@ async fn delete_old(tx: &mut Tx, instance: InstanceId, before: Time, limit: i64)
     Ok(tx.run(&[sql], &[(&instance).into(), before.into(), limit.into()]).await?)
 }
 
-/// Deletes up to `limit` deliveries of an endpoint. Says how many.
+/// Deletes up to `limit` deliveries of an endpoint.
 pub async fn delete_of(
     tx: &mut Tx,
     instance: &InstanceId,
     endpoint: &WebhookEndpointId,
     limit: i64,
-) -> Result<u64> {
+) -> Result<()> {
     let sql = "DELETE FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 AND seq IN \
                (SELECT seq FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 ORDER BY seq LIMIT $3)";
-    Ok(tx.run(&[sql], &[instance.into(), endpoint.into(), limit.into()]).await?)
+    tx.run(&[sql], &[instance.into(), endpoint.into(), limit.into()]).await?;
+    Ok(())
+}
+
+/// Whether an endpoint has more than `most` deliveries.
+pub async fn has_more(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    endpoint: &WebhookEndpointId,
+    most: i64,
+) -> Result<bool> {
+    let sql =
+        "SELECT 1 FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 LIMIT 1 OFFSET $3";
+    Ok(tx.exists(&[sql], &[instance.into(), endpoint.into(), most.into()]).await?)
 }
 
 /// How many deliveries wait for a try, of all instances; counted no further than this.
@@ -275,8 +299,8 @@ const LET_FIRST_GO: &str = "UPDATE webhook_deliveries AS d SET next_at = $4 \
      WHERE b.instance_id = $1 AND b.endpoint_id = $2 AND b.subject_id = d.subject_id AND b.status = 'pending' \
      AND b.attempts < $5 ORDER BY b.seq LIMIT 1)";
 
-/// Ends the tries of up to `limit` deliveries that wait for one. The last about a subject go first: what holds up others stays
-/// as long as they do, whenever this ends.
+/// Ends the tries of up to `limit` deliveries that wait for one. The last about a subject go first: what holds up others
+/// stays as long as they do, whenever this ends.
 pub async fn give_up(
     tx: &mut Tx,
     instance: &InstanceId,
