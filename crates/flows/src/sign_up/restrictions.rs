@@ -25,8 +25,8 @@ pub async fn check(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
 
 fn identifier<'a>(sign_up: &SignUp, kind: ContactKind, value: &'a str, act: &Act) -> HeldIdentifier<'a> {
     let is_verified = sign_up.claimed(kind).is_some_and(|claimed| claimed.is_verified());
-    let is_proven = is_verified || needs_proof(sign_up, kind, &act.settings);
-    HeldIdentifier { identifier: (kind, value), is_proven }
+    let counts_as_proven = is_verified || needs_proof(sign_up, kind, &act.settings);
+    HeldIdentifier { identifier: (kind, value), counts_as_proven }
 }
 
 /// The same for an attempt that is complete otherwise: it has to have something that can stand on the allow-list.

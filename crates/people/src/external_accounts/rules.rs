@@ -182,6 +182,8 @@ pub fn taken_over(
         last_name: account.last_name.clone().filter(|_| attributes.last_name.enabled),
         image: None,
         unsafe_metadata: stored("unsafe_metadata", Map::new(), &mut Vec::new())?,
+        locale: None,
+        legal_accepted_at: None,
         phone_numbers: Contacts::default(),
         web3_wallets: Contacts::default(),
         passkeys: Vec::new(),

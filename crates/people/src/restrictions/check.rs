@@ -18,27 +18,27 @@ use crate::users::store as users;
 /// An identifier in its stored form.
 pub type EntryIdentifier<'a> = (ContactKind, &'a str);
 
-/// One of the identifiers of somebody, and whether it is proven, or will be before they enter.
+/// One of the identifiers of somebody, and whether it is proven, will be before they enter, or is as good as that.
 #[derive(Clone, Copy)]
 pub struct HeldIdentifier<'a> {
     pub identifier: EntryIdentifier<'a>,
-    pub is_proven: bool,
+    pub counts_as_proven: bool,
 }
 
 impl<'a> HeldIdentifier<'a> {
-    pub fn proven(identifier: EntryIdentifier<'a>) -> HeldIdentifier<'a> {
-        HeldIdentifier { identifier, is_proven: true }
+    pub fn as_proven(identifier: EntryIdentifier<'a>) -> HeldIdentifier<'a> {
+        HeldIdentifier { identifier, counts_as_proven: true }
     }
 
     fn of((kind, contact): (ContactKind, &'a Contact)) -> HeldIdentifier<'a> {
-        HeldIdentifier { identifier: (kind, contact.value.as_str()), is_proven: contact.is_verified() }
+        HeldIdentifier { identifier: (kind, contact.value.as_str()), counts_as_proven: contact.is_verified() }
     }
 }
 
 /// Refuses a user who is to be created with something that may not enter. What a backend gives them is as good as proven.
 pub async fn check_new_user(tx: &mut Tx, act: &Act, user: &User) -> Result<()> {
     let given = contacts(user).map(|(kind, contact)| (kind, contact.value.as_str()));
-    let held: Vec<HeldIdentifier<'_>> = given.map(HeldIdentifier::proven).collect();
+    let held: Vec<HeldIdentifier<'_>> = given.map(HeldIdentifier::as_proven).collect();
     let listed = listed_problems(tx, &act.instance, &act.settings, &held, None).await?;
     let mut problems = Vec::new();
     for (held, listed) in held.into_iter().zip(listed) {
@@ -59,7 +59,7 @@ pub async fn check_added(
     (kind, value): EntryIdentifier<'_>,
     may_be_taken: bool,
 ) -> Result<()> {
-    let mut together = vec![HeldIdentifier { identifier: (kind, value), is_proven: false }];
+    let mut together = vec![HeldIdentifier { identifier: (kind, value), counts_as_proven: false }];
     if kind != ContactKind::Email {
         let held = contacts(user).filter(|(_, contact)| contact.is_exclusive());
         together.extend(held.map(HeldIdentifier::of));
@@ -98,8 +98,8 @@ pub async fn listed_problems(
         let found = lists_of(tx, instance, settings, (*kind, value)).await?;
         standings.push(rules::standing(&found, invited == Some(*kind), settings));
     }
-    let is_any_proven = held.iter().any(|it| it.is_proven);
-    let counts = |it: &HeldIdentifier<'_>| it.is_proven || !is_any_proven;
+    let is_any_proven = held.iter().any(|it| it.counts_as_proven);
+    let counts = |it: &HeldIdentifier<'_>| it.counts_as_proven || !is_any_proven;
     let is_admitted =
         standings.iter().zip(held).any(|(standing, it)| *standing == Standing::Admitted && counts(it));
     let problem = |(standing, it): (Standing, &HeldIdentifier<'_>)| match standing {

@@ -159,11 +159,15 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
     }
     let mut malformed = Vec::new();
     let given: Vec<&String> = line.get_many::<String>("change").into_iter().flatten().collect();
+    let mut follows_secret = false;
     for text in &given {
         match text.split_once('=') {
             Some((path, value)) if !path.is_empty() => {
+                follows_secret = is_secret(path);
                 changes.push((path.to_owned(), value_of(path, value)));
             }
+            // It may be the rest of a secret.
+            _ if follows_secret => malformed.push("A word is not of the form PATH=JSON.".to_owned()),
             _ => malformed.push(format!("{text:?} is not of the form PATH=JSON.")),
         }
     }
@@ -176,6 +180,10 @@ fn changes(line: &ArgMatches) -> Result<Vec<(String, Value)>, Failure> {
     }
 }
 
+fn is_secret(path: &str) -> bool {
+    edit::names_secret(&[(path.to_owned(), Value::String(String::new()))])
+}
+
 /// What to write where a shell cut a value at its spaces: words without a = follow a change.
 fn unquoted(given: &[&String]) -> Option<String> {
     let first = given.windows(2).position(|pair| pair[0].contains('=') && !pair[1].contains('='))?;
@@ -183,7 +191,7 @@ fn unquoted(given: &[&String]) -> Option<String> {
     let words: Vec<&str> = std::iter::once(&given[first]).chain(rest).map(|word| word.as_str()).collect();
     let (path, _) = given[first].split_once('=')?;
     // A secret is not repeated.
-    let whole = match edit::names_secret(&[(path.to_owned(), Value::String(String::new()))]) {
+    let whole = match is_secret(path) {
         true => format!("{path}=…"),
         false => words.join(" "),
     };

@@ -86,7 +86,7 @@ async fn where_the_lists_count_for_signing_in_an_unproven_number_admits_nobody_e
     .await;
     let fields = json!({"email_address": ["eve@other.test"], "phone_number": [LISTED],
         "phone_number_identification_status": ["reserved"]});
-    t.user(fields).await;
+    let eve = t.user(fields).await;
     listed(&t, ALLOWED, LISTED).await;
     let mut settings = Settings::default();
     no_passwords(&mut settings);
@@ -95,4 +95,8 @@ async fn where_the_lists_count_for_signing_in_an_unproven_number_admits_nobody_e
     t.set_settings(settings).await;
     let refused = t.browser().post(SIGN_INS, json!({"identifier": "eve@other.test"})).await;
     refused.is_error(403, "not_allowed_access");
+    // Once it is proven, it does.
+    let number = format!("/v1/phone_numbers/{}", eve["phone_numbers"][0]["id"].as_str().unwrap());
+    t.patch(&number, json!({"verified": true})).await.ok();
+    t.browser().post(SIGN_INS, json!({"identifier": "eve@other.test"})).await.ok();
 }

@@ -6,7 +6,7 @@ use latchkey_app::{GROUPS, frontend_operations};
 use latchkey_testkit::{TestServer, escape};
 use serde_json::json;
 
-use super::user;
+use super::{PASSWORD, user};
 
 #[tokio::test]
 async fn a_ticket_leads_to_where_it_can_be_used() {
@@ -77,11 +77,16 @@ async fn touching_a_client_on_the_way_renews_its_cookie() {
     assert_eq!(browser.get("/v1/client").await.ok()["response"]["sessions"].as_array().unwrap().len(), 1);
 }
 
-/// Programs that look at the links in a mail do so.
+/// Programs that look at links do so, also in the name of whoever is signed in.
 #[tokio::test]
 async fn whoever_only_looks_at_a_link_changes_nothing() {
     let t = TestServer::start().await;
-    let mut browser = t.browser();
+    let body = json!({"email_address": ["bob@example.com"], "password": PASSWORD});
+    t.call(Some(&t.other), "POST", "/v1/users", Some(body)).await.ok();
+    let mut browser = t.browser_at(&t.other);
+    browser.origin = None;
+    super::sign_in(&mut browser, "bob@example.com").await;
+    let cookie = format!("__client={}", browser.cookies["__client"]);
     // The description of the API knows `GET`, not those who only look.
     browser.headers = vec![("accept", "text/html")];
     let writing = frontend_operations(GROUPS)
@@ -89,12 +94,16 @@ async fn whoever_only_looks_at_a_link_changes_nothing() {
         .filter(|operation| operation.method == Method::GET && !operation.only_reads);
     let paths: Vec<String> = writing.map(|operation| operation.path).collect();
     assert!(paths.contains(&"/v1/tickets/accept".to_owned()) && paths.contains(&"/v1/verify".to_owned()));
+    let page = escape(&format!("https://{}/x", t.other.frontend_api));
     let before = t.everything().await;
     for path in &paths {
-        let path = path.replace(['{', '}'], "");
-        let request = Request::head(&path).header("host", &t.tenant.frontend_api);
+        let path = format!("{}?redirect_url={page}", path.replace(['{', '}'], ""));
+        let request = Request::head(&path).header("host", &t.other.frontend_api).header("cookie", &cookie);
         let answer = browser.send("HEAD", &path, request.body(Body::empty()).unwrap()).await;
         assert_eq!((answer.status, answer.headers.get("set-cookie")), (204, None), "{path}");
     }
-    assert_eq!(t.everything().await, before);
+    assert!(t.everything().await == before);
+    // Whoever goes there gets the cookie anew.
+    let there = browser.open(&format!("/v1/client/touch?redirect_url={page}")).await;
+    assert!(there.status == 307 && there.headers.contains_key("set-cookie"));
 }

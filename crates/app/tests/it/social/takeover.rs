@@ -1,6 +1,7 @@
 //! What a stranger leaves behind on an account of which nothing was proven, when whoever has its address takes it over.
 
-use latchkey_testkit::{Browser, TestServer};
+use latchkey_kernel::settings::Settings;
+use latchkey_testkit::{Browser, FakeProvider, TestServer};
 use serde_json::{Value, json};
 
 use super::{BACK, begin, client, through, with_mock};
@@ -39,10 +40,15 @@ async fn taken_over(t: &TestServer, person: &str) -> Value {
     let attempt = begin(&mut browser, "sign_ins").await;
     assert_eq!(through(&mut browser, &attempt, person).await, BACK);
     let sign_in = client(&mut browser).await["sign_in"].take();
+    with_new_password(&mut browser, &sign_in).await;
+    client(&mut browser).await["sessions"][0].take()
+}
+
+/// Goes on to the end of a sign-in that asks for a new password.
+async fn with_new_password(browser: &mut Browser<'_>, sign_in: &Value) {
     assert_eq!(sign_in["status"], "needs_new_password");
     let path = format!("/v1/client/sign_ins/{}/reset_password", sign_in["id"].as_str().unwrap());
     browser.post(&path, json!({"password": "Another-horse-battery-43"})).await.ok();
-    client(&mut browser).await["sessions"][0].take()
 }
 
 #[tokio::test]
@@ -82,6 +88,32 @@ async fn what_a_stranger_said_of_themselves_does_not_stay() {
         assert_eq!((&user["unsafe_metadata"], &user["public_metadata"]), (&json!({}), &json!({"plan": 1})));
         // Others may know the user by it.
         assert_eq!(user["username"], "ada_l");
+    }
+}
+
+/// Apps tell names beside a token of the provider.
+#[tokio::test]
+async fn what_an_app_tells_are_names_or_nothing() {
+    for name in ["a\u{1}b", &"x".repeat(10_000), "Win at https://evil.example"] {
+        let t = TestServer::start().await;
+        let provider = FakeProvider::start(&t).await;
+        let mut settings = Settings::default();
+        settings.social.insert("custom_fake".into(), provider.custom(&t, &t.tenant, "custom_fake"));
+        settings.attributes.email_address.verify_at_sign_up = false;
+        t.set_settings(settings).await;
+        let (_, session) = signed_up(&t, EMAIL).await;
+        let token = provider.id_token(&json!({"sub": "9", "email": EMAIL, "email_verified": true}));
+        let fields = json!({"strategy": "oauth_token_custom_fake", "token": token, "first_name": name,
+            "last_name": " Lovelace "});
+        let mut browser = t.browser();
+        let attempt = browser.post("/v1/client/sign_ins", fields).await.ok()["response"].take();
+        with_new_password(&mut browser, &attempt).await;
+        let user = t.shown(session["user"]["id"].as_str().unwrap()).await;
+        let account = &user["external_accounts"][0];
+        for shown in [&user, account] {
+            assert!(shown["first_name"].as_str().unwrap_or_default().is_empty(), "{shown}");
+            assert_eq!(shown["last_name"], "Lovelace", "{user:#}");
+        }
     }
 }
 

@@ -19,14 +19,8 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
     if id.trim().is_empty() || id.chars().count() > ID_CHARS || id.chars().any(char::is_control) {
         return None;
     }
-    let line = |text: Option<String>| {
-        let text = text.map(|text| text.trim().to_owned()).unwrap_or_default();
-        let is_fine =
-            !text.is_empty() && text.chars().count() <= NAME_CHARS && !text.chars().any(char::is_control);
-        is_fine.then_some(text)
-    };
-    // Nobody is kept out for a name that people may not have.
-    let name = |name: Option<String>| line(name).filter(|name| text::name_problem("name", name).is_none());
+    let line = |text: Option<String>| text.as_deref().and_then(within_a_line);
+    let name = |text: Option<String>| text.as_deref().and_then(name);
     let email_address = profile.email_address.as_deref().and_then(text::email);
     let is_picture =
         |url: &String| url.starts_with("https://") && url.len() <= URL_CHARS && url::Url::parse(url).is_ok();
@@ -42,6 +36,19 @@ pub fn cleaned(profile: Profile) -> Option<Profile> {
         approved_scopes: profile.approved_scopes,
         label: line(profile.label),
     })
+}
+
+/// A text that fits on a line.
+fn within_a_line(text: &str) -> Option<String> {
+    let text = text.trim();
+    let is_fine =
+        !text.is_empty() && text.chars().count() <= NAME_CHARS && !text.chars().any(char::is_control);
+    is_fine.then(|| text.to_owned())
+}
+
+/// A name of somebody. Nobody is kept out for one that people may not have.
+pub fn name(text: &str) -> Option<String> {
+    within_a_line(text).filter(|name| text::name_problem("name", name).is_none())
 }
 
 /// A text; numbers are ids at some.
