@@ -2,17 +2,20 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
+use hyper::ext::on_informational;
 use hyper::header::{HeaderName, HeaderValue};
 use hyper::{Method, Response};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout_at};
 
 use crate::connect::Connector;
@@ -28,6 +31,8 @@ const IDLE: Duration = Duration::from_secs(4);
 const IDLE_CONNECTIONS: usize = 32;
 /// The largest head of an answer.
 const HEAD_BYTES: usize = 32 * 1024;
+/// Heads before that of the answer (status 1xx). Servers send one or two, such as 103 with links.
+const EARLY_HEADS: usize = 16;
 
 type Inner = legacy::Client<HttpsConnector<Connector>, Full<Bytes>>;
 
@@ -137,10 +142,27 @@ impl Client {
             Reach::Public => &self.public,
             Reach::Any => &self.any,
         };
+        let too_many = limit_early_heads(&mut sent);
         let end = Instant::now() + time;
-        let response = timeout_at(end, client.request(sent)).await.map_err(|_| Failure::Timeout)?;
+        let response = tokio::select! {
+            response = timeout_at(end, client.request(sent)) => response.map_err(|_| Failure::Timeout)?,
+            () = too_many.notified() => return Err(Failure::Protocol),
+        };
         Ok(read(response.map_err(|error| Failure::of(&error))?, keep, end).await)
     }
+}
+
+/// What is told once a receiver has sent so many heads that it seems never to answer: they would be read until the time is
+/// over. Whoever drops the request then ends the connection.
+fn limit_early_heads(request: &mut hyper::Request<Full<Bytes>>) -> Arc<Notify> {
+    let (told, heads) = (Arc::new(Notify::new()), AtomicUsize::new(0));
+    let too_many = told.clone();
+    on_informational(request, move |_| {
+        if heads.fetch_add(1, Relaxed) == EARLY_HEADS {
+            told.notify_one();
+        }
+    });
+    too_many
 }
 
 /// Reads the body up to `keep` bytes. Leaving more unread closes the connection. The receiver has decided when it

@@ -70,8 +70,16 @@ async fn endless_bodies_are_cut_off() {
 async fn endless_heads_and_endless_interim_answers_are_ended() {
     let header = "x-long: xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx\r\n";
     assert_eq!(said(Say::ThenEndless("HTTP/1.1 200 OK\r\n", header)).await, Err(Failure::Protocol));
-    let interim = said(Say::ThenEndless("", "HTTP/1.1 102 Processing\r\n\r\n")).await;
-    assert!(matches!(interim, Err(Failure::Timeout | Failure::Protocol)), "{interim:?}");
+    for interim in ["HTTP/1.1 102 Processing\r\n\r\n", "HTTP/1.1 103 Early Hints\r\nlink: </a.css>\r\n\r\n"] {
+        // At once, and not when the time is over.
+        assert_eq!(said(Say::ThenEndless("", interim)).await, Err(Failure::Protocol));
+        assert_eq!(
+            said(Say::ThenHang(Box::leak(interim.repeat(17).into_boxed_str()))).await,
+            Err(Failure::Protocol)
+        );
+        let some = interim.repeat(16) + OK;
+        assert_eq!(said(Say::This(Box::leak(some.into_boxed_str()))).await.unwrap().status, 200);
+    }
 }
 
 #[tokio::test]

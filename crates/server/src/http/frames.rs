@@ -2,8 +2,8 @@
 //!
 //! Two things are seen here that `h2` does not mind: a head that was begun and never ends, and frames that cost
 //! work and are no requests (pings and settings want an answer, resets throw work away; CVE-2019-9512, -9514,
-//! -9515, CVE-2023-44487). Window updates are not counted: there are many during a large answer, and they want
-//! none. Nor is data: `h2` bounds frames of it that are empty.
+//! -9515, CVE-2023-44487). Window updates are such frames as well, but requests and answers earn some: there are many
+//! during a large answer. Data is not counted: `h2` bounds frames of it that are empty.
 
 use std::io;
 use std::time::Duration;
@@ -26,6 +26,12 @@ const END_HEADERS: u8 = 0x4;
 /// tell the priority of each), and one more for each of these times after.
 pub(super) const FREE_FRAMES: u32 = 1000;
 const FRAME_EVERY: Duration = Duration::from_millis(10);
+/// Window updates beside those, for each request, and one for each of so many bytes that were sent. Some clients tell of
+/// every frame of data, for the stream and for the connection.
+const UPDATES_OF_REQUEST: u32 = 4;
+const BYTES_OF_UPDATE: usize = 512;
+/// Window updates that can be earned before they are used.
+const EARNED_UPDATES: u32 = 10_000;
 
 /// Where in the frames a connection is.
 pub(super) struct Frames {
@@ -36,6 +42,10 @@ pub(super) struct Frames {
     is_within_head: bool,
     free: u32,
     freed: Instant,
+    /// Window updates that were earned.
+    updates: u32,
+    /// Bytes that were sent and have earned nothing yet.
+    unrewarded: usize,
 }
 
 enum FramePart {
@@ -54,14 +64,19 @@ impl Frames {
             is_within_head: false,
             free: FREE_FRAMES,
             freed: Instant::now(),
+            updates: 0,
+            unrewarded: 0,
         }
     }
 
     fn begin(&mut self, bytes: [u8; FRAME_HEAD]) -> io::Result<()> {
         let [high, middle, low, kind, flags, ..] = bytes;
         let left = usize::from(high) << 16 | usize::from(middle) << 8 | usize::from(low);
-        if !matches!(kind, DATA | HEADERS | WINDOW_UPDATE) {
-            self.count()?;
+        match kind {
+            DATA => {}
+            HEADERS => self.earn(UPDATES_OF_REQUEST),
+            WINDOW_UPDATE if self.updates > 0 => self.updates -= 1,
+            _ => self.count()?,
         }
         self.part = FramePart::Payload { kind, flags, left };
         if left == 0 {
@@ -78,6 +93,10 @@ impl Frames {
             self.complete += 1;
         }
         self.part = NEXT;
+    }
+
+    fn earn(&mut self, updates: u32) {
+        self.updates = self.updates.saturating_add(updates).min(EARNED_UPDATES);
     }
 
     fn count(&mut self) -> io::Result<()> {
@@ -117,6 +136,13 @@ impl Heads for Frames {
             }
         }
         Ok(())
+    }
+
+    fn sent(&mut self, bytes: usize) {
+        self.unrewarded += bytes;
+        let updates = self.unrewarded / BYTES_OF_UPDATE;
+        self.unrewarded %= BYTES_OF_UPDATE;
+        self.earn(u32::try_from(updates).unwrap_or(u32::MAX));
     }
 
     /// Anything that is not complete but a body, whose time is limited with its request.
@@ -177,10 +203,33 @@ mod tests {
         for _ in 0..FREE_FRAMES {
             frames.arrived(&frame(PING, 0, 8)).unwrap();
             frames.arrived(&frame(DATA, 0, 1)).unwrap();
-            frames.arrived(&frame(WINDOW_UPDATE, 0, 4)).unwrap();
         }
         tokio::time::advance(FRAME_EVERY).await;
         frames.arrived(&frame(PING, 0, 8)).unwrap();
         assert!(frames.arrived(&frame(PING, 0, 8)).is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn window_updates_are_earned_by_requests_and_answers() {
+        let mut frames = Frames::new();
+        frames.arrived(&[0; PREFACE_BYTES]).unwrap();
+        let update = |frames: &mut Frames, times: u32| {
+            (0..times).try_for_each(|_| frames.arrived(&frame(WINDOW_UPDATE, 0, 4)))
+        };
+        update(&mut frames, FREE_FRAMES).unwrap();
+        // Two for each frame of data that is as small as they come.
+        for _ in 0..1000 {
+            frames.arrived(&frame(HEADERS, END_HEADERS, 9)).unwrap();
+            frames.sent(300);
+            update(&mut frames, 2).unwrap();
+        }
+        // Much is sent, and the client tells of it in small steps.
+        for _ in 0..1000 {
+            frames.sent(16 * 1024);
+            update(&mut frames, 32).unwrap();
+        }
+        frames.sent(100_000_000);
+        let left = (0..).take_while(|_| update(&mut frames, 1).is_ok()).count();
+        assert_eq!(left, EARNED_UPDATES as usize);
     }
 }

@@ -17,6 +17,9 @@ pub(super) trait Heads: Unpin {
     /// These bytes arrived. An error ends the connection.
     fn arrived(&mut self, bytes: &[u8]) -> io::Result<()>;
 
+    /// So many bytes were sent.
+    fn sent(&mut self, _bytes: usize) {}
+
     /// A head that has begun and is not complete: a number that no other head of this connection has.
     fn begun(&mut self) -> Option<usize>;
 }
@@ -69,7 +72,9 @@ impl<S: AsyncRead + Unpin, H: Heads> AsyncRead for Patient<S, H> {
 
 impl<S: AsyncWrite + Unpin, H: Heads> AsyncWrite for Patient<S, H> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
+        let sent = ready!(Pin::new(&mut self.stream).poll_write(cx, bytes))?;
+        self.heads.sent(sent);
+        Poll::Ready(Ok(sent))
     }
 
     fn poll_write_vectored(
@@ -77,7 +82,9 @@ impl<S: AsyncWrite + Unpin, H: Heads> AsyncWrite for Patient<S, H> {
         cx: &mut Context<'_>,
         pieces: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(cx, pieces)
+        let sent = ready!(Pin::new(&mut self.stream).poll_write_vectored(cx, pieces))?;
+        self.heads.sent(sent);
+        Poll::Ready(Ok(sent))
     }
 
     fn is_write_vectored(&self) -> bool {
