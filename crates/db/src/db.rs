@@ -240,6 +240,14 @@ impl Db {
         }
     }
 
+    /// Fails once the file of a SQLite database was deleted or replaced.
+    pub fn check_place(&self) -> Result<(), DbError> {
+        match &self.engine {
+            Engine::Sqlite(sqlite) => sqlite.check_place(),
+            Engine::Postgres(_) => Ok(()),
+        }
+    }
+
     /// Puts everything into one place, for those who copy the data of a server that has stopped: on SQLite what
     /// is in the log comes into the file.
     pub async fn fold(&self) -> Result<(), DbError> {

@@ -101,6 +101,7 @@ impl Db {
 }
 
 async fn probe(db: &Db) -> Result<(), String> {
+    db.check_place().map_err(|error| reason(&error.into()))?;
     let written = db.write(|tx| Box::pin(async move { Ok(tx.run(&[PROBE], &[]).await?) })).await;
     match written {
         Ok(0) => Err("its schema was not made".to_owned()),

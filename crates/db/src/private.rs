@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 /// What SQLite keeps beside a database, by the ends of the names. It makes them with the mode of the database.
@@ -24,6 +24,19 @@ pub(crate) fn prepare_database(path: &Path) -> io::Result<()> {
     }
     BESIDE.iter().for_each(|end| keep_private(&with_end(path, end)));
     Ok(())
+}
+
+/// Which file of the machine this is, whatever its name.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FileIdentity {
+    device: u64,
+    inode: u64,
+}
+
+/// Which file has this name now.
+pub(crate) fn identity(path: &Path) -> io::Result<FileIdentity> {
+    let metadata = fs::metadata(path)?;
+    Ok(FileIdentity { device: metadata.dev(), inode: metadata.ino() })
 }
 
 /// Takes a file away from everybody but its owner. Where that is not allowed, the log says so.

@@ -15,7 +15,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{CachedStatement, Connection, OpenFlags};
 
 use crate::error::{DbError, Result};
-use crate::private;
+use crate::private::{self, FileIdentity};
 use crate::row::{Read, Row};
 use crate::sample::Samples;
 use crate::turns;
@@ -55,6 +55,8 @@ const STATEMENTS: usize = 256;
 /// An open SQLite database.
 pub(crate) struct Sqlite {
     path: PathBuf,
+    /// Which file it is.
+    file: FileIdentity,
     readers: Mutex<Vec<Connection>>,
     pub(crate) samples: Arc<Samples>,
     writer: Arc<WriterQueue<WriterJob>>,
@@ -102,6 +104,7 @@ impl Sqlite {
             .map_err(DbError::failed)?;
         Ok(Arc::new(Sqlite {
             path: path.to_owned(),
+            file: private::identity(path).map_err(DbError::failed)?,
             readers: Mutex::default(),
             samples: Arc::default(),
             writer,
@@ -128,6 +131,18 @@ impl Sqlite {
         let mut readers = self.readers.lock().unwrap_or_else(PoisonError::into_inner);
         if readers.len() < KEPT_READERS {
             readers.push(connection);
+        }
+    }
+
+    /// Fails once the file is not where it was opened: somebody deleted or replaced it, and what is written goes into a file
+    /// without a name.
+    pub(crate) fn check_place(&self) -> Result<()> {
+        match private::identity(&self.path) {
+            Ok(file) if file == self.file => Ok(()),
+            _ => Err(DbError::unavailable(format!(
+                "{} was deleted or replaced while it is in use; what is written now is lost when the server stops",
+                self.path.display()
+            ))),
         }
     }
 

@@ -308,7 +308,7 @@ fn refusal(site: &Site) -> String {
         true => format!(
             "This origin may not use the Frontend API of the development instance over HTTPS: pages of this machine and \
              of private networks may, and those that the setting allowed_origins names. To allow an origin, run \
-             `latchkey settings set --instance {} 'allowed_origins=[\"https://…\"]'`.",
+             `latchkey settings set --instance {} 'allowed_origins=https://…'`.",
             site.instance
         ),
         false => format!(

@@ -119,7 +119,7 @@ pub fn mismatch(site: &Site, url: &str) -> String {
             format!(
                 "`redirect_url` is at {origin}. A development instance sends browsers with their tokens to this machine, \
                  to private networks and to the origins of the application only. To allow this origin, run \
-                 `{set} 'allowed_origins=[\"{origin}\"]'`; to allow every origin, run `{set} development.any_origin=true`."
+                 `{set} 'allowed_origins={origin}'`; to allow every origin, run `{set} development.any_origin=true`."
             )
         }
         false => format!(

@@ -36,7 +36,7 @@ pub(crate) struct Framework {
     pub(crate) sign_up_url: Option<&'static str>,
     /// Whom session tokens must be from, for SDKs that would accept nobody else.
     pub(crate) issuer: Option<&'static str>,
-    pub(crate) telemetry: Option<&'static str>,
+    pub(crate) telemetry: &'static [&'static str],
     /// How to start an app that does not read its file by itself.
     pub(crate) start: Option<&'static str>,
     /// What must stand in code, over plain HTTP and over HTTPS.
@@ -122,8 +122,9 @@ impl Framework {
             true => known(self.sign_in_url, format!("{}/sign-in", target.issuer)),
             false => None,
         };
-        let last = [page, known(self.issuer, target.issuer.clone()), known(self.telemetry, "1".to_owned())];
-        keys.into_iter().flatten().chain(plain).chain(last.into_iter().flatten()).collect()
+        let last = [page, known(self.issuer, target.issuer.clone())].into_iter().flatten();
+        let telemetry = self.telemetry.iter().map(|name| (*name, Some("1".to_owned())));
+        keys.into_iter().flatten().chain(plain).chain(last).chain(telemetry).collect()
     }
 
     fn plain_variables(&self, url: &str) -> Vec<Variable> {
@@ -323,8 +324,8 @@ mod tests {
             let api_url = one.api_url.map(|(ApiUrl::Bare(name) | ApiUrl::Versioned(name))| name);
             // A backend that is to send people to the page for signing in knows no page by itself.
             let page = one.sign_in_url.filter(|_| one.scripts.is_none());
-            let known = [one.publishable_key, one.secret_key, api_url, page, one.telemetry];
-            assert_eq!(names, known.into_iter().flatten().collect::<Vec<_>>(), "{}", one.name);
+            let known = [one.publishable_key, one.secret_key, api_url, page].into_iter().flatten();
+            assert_eq!(names, known.chain(one.telemetry.iter().copied()).collect::<Vec<_>>(), "{}", one.name);
         }
     }
 }

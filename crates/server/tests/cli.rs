@@ -247,6 +247,9 @@ fn settings_are_changed_while_the_server_runs() {
     child.stdin.take().unwrap().write_all(br#"{"username": {"min_length": 5}}"#).unwrap();
     assert!(child.wait().unwrap().success());
     assert_eq!(get("username"), json!({"min_length": 5, "max_length": 64}));
+    // A text is a list of one, where a list is meant.
+    assert!(home.run(&["settings", "set", "allowed_origins=https://app.example.com"]).status.success());
+    assert_eq!(get("allowed_origins"), json!(["https://app.example.com"]));
 
     // What signs must be hard to guess.
     let weak = home.run(&["settings", "set", "messages.sms.webhook.secret=word"]);

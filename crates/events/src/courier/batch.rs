@@ -69,6 +69,11 @@ impl Batch {
         // Before the events: whatever has a number up to this one can be seen from now on.
         let head = feed::store::head(&mut tx, &batch.endpoint.instance).await?;
         let at_once = courier.parts.events_at_once;
+        let overlong = deliveries::store::overlong(&mut tx, &batch.endpoint, now, at_once).await?;
+        if !overlong.is_empty() {
+            batch.noted.extend(overlong.into_iter().map(|delivery| rules::left(delivery, now)));
+            return Ok(Some(batch));
+        }
         let due = deliveries::store::due(&mut tx, &batch.endpoint, now, at_once).await?;
         let is_full = due.len() as i64 >= at_once;
         let (due, again): (Vec<Delivery>, Vec<Delivery>) =

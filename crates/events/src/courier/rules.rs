@@ -117,6 +117,7 @@ mod tests {
     use latchkey_base::rng::SeededRng;
 
     use super::*;
+    use crate::webhooks::deliveries::model::LONGEST_PAUSE_MS;
 
     const NOW: Time = Time::from_ms(1_700_000_000_000);
 
@@ -146,6 +147,7 @@ mod tests {
         let rng = SeededRng::new(3);
         let mut delivery = fresh();
         for pause in PAUSES_MS {
+            assert!(jittered(pause, &rng) < LONGEST_PAUSE_MS);
             delivery = tried(delivery, answered(Some(500)), NOW, &rng);
             let waits = delivery.next_at.unwrap().ms_since(NOW);
             assert!((pause * 9 / 10..=pause * 11 / 10).contains(&waits), "{waits} for {pause}");

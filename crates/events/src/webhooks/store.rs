@@ -8,7 +8,7 @@ use latchkey_db::{DbError, List, Row, Table, Tx, Value};
 use latchkey_jose::digest::hex;
 use latchkey_kernel::document;
 
-use super::deliveries::model::HOLDING_ATTEMPTS;
+use super::deliveries::model::{HELD, HOLDING_ATTEMPTS, LONGEST_PAUSE_MS};
 use super::model::Endpoint;
 
 static WEBHOOK_ENDPOINTS: Table = Table::new("webhook_endpoints", &["instance_id", "id"])
@@ -71,9 +71,16 @@ pub struct Lease {
 /// Endpoints of all instances with something to send and no worker: one of each instance that does not fail, then one of
 /// each that does, soonest lease first, then a second one of each. So those that find no room, which are failing ones or
 /// many of one instance, hide none that would. An event that waits behind another one about the same subject, tried less
-/// than [`HOLDING_ATTEMPTS`] times, is not something to send.
+/// than [`HOLDING_ATTEMPTS`] times, is not something to send; one that would wait longer than any pause lasts is.
 pub async fn waiting(tx: &mut Tx, now: Time, limit: i64) -> Result<Vec<Endpoint>> {
-    let params = [now.into(), HOLDING_ATTEMPTS.into(), limit.into(), now.plus_ms(LONGEST_LEASE_MS).into()];
+    let params = [
+        now.into(),
+        HOLDING_ATTEMPTS.into(),
+        limit.into(),
+        now.plus_ms(LONGEST_LEASE_MS).into(),
+        now.plus_ms(LONGEST_PAUSE_MS).into(),
+        HELD.into(),
+    ];
     Ok(tx.all(&[WEBHOOK_ENDPOINTS.select(), WAITING], &params, read).await?)
 }
 
@@ -85,7 +92,9 @@ const WAITING: &str = " e WHERE NOT disabled AND (leased_until <= $1 OR leased_u
      (SELECT 1 FROM webhook_deliveries d WHERE d.instance_id = e.instance_id AND d.endpoint_id = e.id AND d.next_at <= $1 \
      AND NOT EXISTS (SELECT 1 FROM webhook_deliveries b WHERE b.instance_id = d.instance_id \
      AND b.endpoint_id = d.endpoint_id AND b.status = 'pending' AND b.subject_id = d.subject_id \
-     AND b.seq < d.seq AND b.attempts < $2))) \
+     AND b.seq < d.seq AND b.attempts < $2)) OR EXISTS \
+     (SELECT 1 FROM webhook_deliveries f WHERE f.instance_id = e.instance_id AND f.endpoint_id = e.id \
+     AND f.next_at > $5 AND f.next_at < $6)) \
      ORDER BY row_number() OVER (PARTITION BY instance_id, failing_since IS NULL ORDER BY leased_until), \
      failing_since IS NOT NULL, leased_until LIMIT $3";
 

@@ -20,7 +20,16 @@ pub async fn check(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
     let held: Vec<_> = held.iter().map(|(kind, value)| identifier(sign_up, *kind, value, act)).collect();
     let invited = sign_up.application_invitation.as_ref().map(|_| ContactKind::Email);
     let problems = listed_problems(tx, &act.instance, &act.settings, &held, invited).await?;
-    Error::collect(problems.into_iter().flatten().collect())
+    let problems = problems.into_iter().flatten().map(|problem| told(problem, sign_up));
+    Error::collect(problems.collect())
+}
+
+/// Whoever follows an invitation sees a page without a field for the address: a refusal of one would be shown nowhere.
+fn told(mut problem: Problem, sign_up: &SignUp) -> Problem {
+    if sign_up.is_invited {
+        problem.meta.remove("param_name");
+    }
+    problem
 }
 
 fn identifier<'a>(sign_up: &SignUp, kind: ContactKind, value: &'a str, act: &Act) -> HeldIdentifier<'a> {

@@ -113,7 +113,9 @@ async fn serve(config: Config) -> Result<(), Failure> {
     }));
     http::serve(sides, &config.trusted_proxies, stop).await;
     jobs.stop().await;
-    if let Err(error) = database.fold().await {
+    if let Err(error) = database.check_place() {
+        tracing::error!(?error, "the database is gone, with what it held (docs/BACKUP.md)");
+    } else if let Err(error) = database.fold().await {
         tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");
     }
     Ok(())

@@ -208,8 +208,15 @@ fn value_of(path: &str, text: &str) -> Value {
     match serde_json::from_str(text) {
         Ok(Value::Number(_)) if is_text => Value::String(text.to_owned()),
         Ok(value) => value,
+        // One entry of a list.
+        Err(_) if is_list(path) => Value::Array(vec![Value::String(text.to_owned())]),
         Err(_) => Value::String(text.to_owned()),
     }
+}
+
+fn is_list(path: &str) -> bool {
+    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    defaults.pointer(&format!("/{}", path.replace('.', "/"))).is_some_and(Value::is_array)
 }
 
 /// The text of a file; `-` is the standard input.

@@ -16,7 +16,7 @@ const BACKEND_ONLY: Framework = Framework {
     sign_in_url: None,
     sign_up_url: None,
     issuer: None,
-    telemetry: None,
+    telemetry: &[],
     start: None,
     code_plain: &[],
     code_https: &[],
@@ -47,7 +47,7 @@ const VITE: Framework = Framework {
 const VITE_SERVER: Framework = Framework {
     secret_key: BACKEND_ONLY.secret_key,
     api_url: BACKEND_ONLY.api_url,
-    telemetry: Some("VITE_CLERK_TELEMETRY_DISABLED"),
+    telemetry: &["VITE_CLERK_TELEMETRY_DISABLED", "CLERK_TELEMETRY_DISABLED"],
     ..VITE
 };
 
@@ -67,7 +67,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         }),
         sign_in_url: Some("NEXT_PUBLIC_CLERK_SIGN_IN_URL"),
         sign_up_url: Some("NEXT_PUBLIC_CLERK_SIGN_UP_URL"),
-        telemetry: Some("NEXT_PUBLIC_CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["NEXT_PUBLIC_CLERK_TELEMETRY_DISABLED"],
         ..BACKEND_ONLY
     },
     Framework {
@@ -136,7 +136,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         }),
         sign_in_url: Some("PUBLIC_CLERK_SIGN_IN_URL"),
         sign_up_url: Some("PUBLIC_CLERK_SIGN_UP_URL"),
-        telemetry: Some("PUBLIC_CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["PUBLIC_CLERK_TELEMETRY_DISABLED"],
         ..BACKEND_ONLY
     },
     Framework {
@@ -193,7 +193,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         scripts: Some(Scripts { clerk_js: ("CLERK_JS", "5"), ui: None }),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
         sign_up_url: Some("CLERK_SIGN_UP_URL"),
-        telemetry: Some("CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["CLERK_TELEMETRY_DISABLED"],
         ..BACKEND_ONLY
     },
     Framework {
@@ -218,7 +218,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         package: "@clerk/express",
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
-        telemetry: Some("CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["CLERK_TELEMETRY_DISABLED"],
         ..NODE_SERVER
     },
     Framework {
@@ -227,7 +227,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         package: "@clerk/fastify",
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
-        telemetry: Some("CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["CLERK_TELEMETRY_DISABLED"],
         code_plain: &[
             "app.register(clerkPlugin, { apiUrl: process.env.CLERK_API_URL,",
             "  proxyUrl: process.env.CLERK_PROXY_URL, signInUrl: process.env.CLERK_SIGN_IN_URL })",
@@ -241,6 +241,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         package: "@clerk/hono",
         proxy_url: Some("CLERK_PROXY_URL"),
         sign_in_url: Some("CLERK_SIGN_IN_URL"),
+        telemetry: &["CLERK_TELEMETRY_DISABLED"],
         code_plain: &[
             "app.use('*', clerkMiddleware({ proxyUrl: process.env.CLERK_PROXY_URL,",
             "  signInUrl: process.env.CLERK_SIGN_IN_URL }))",
@@ -252,7 +253,7 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         aliases: &["nodejs", "backend"],
         title: "Backends on Node, without a framework",
         package: "@clerk/backend",
-        telemetry: Some("CLERK_TELEMETRY_DISABLED"),
+        telemetry: &["CLERK_TELEMETRY_DISABLED"],
         code_plain: NODE,
         code_https: NODE,
         ..NODE_SERVER

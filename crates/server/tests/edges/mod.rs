@@ -108,3 +108,19 @@ fn readiness_fails_while_the_disk_takes_no_writes_and_comes_back() {
     limit_files("unlimited:unlimited");
     until(|| server.status("/readyz", "") == 200);
 }
+
+#[test]
+fn readiness_fails_when_the_database_is_deleted_and_the_stop_says_what_that_means() {
+    let home = Home::new();
+    if !home.has_file() {
+        return;
+    }
+    let server = home.serve();
+    assert_eq!(server.status("/readyz", ""), 200);
+    fs::remove_dir_all(home.path("data")).unwrap();
+    until(|| server.status("/readyz", "") == 503);
+    server.stop();
+    let said = fs::read_to_string(home.path("server.log")).unwrap();
+    assert!(said.contains("was deleted or replaced") && said.contains("docs/BACKUP.md"), "{said}");
+    assert!(!said.contains("nothing is lost"), "{said}");
+}

@@ -22,6 +22,23 @@ async fn sent_once(t: &TestServer, reaction: Reaction) -> (Receiver, String, Str
     (receiver, endpoint, event)
 }
 
+/// A clock that runs ahead is set right again.
+#[tokio::test]
+async fn a_failure_while_the_clock_was_ahead_is_tried_again_and_what_waits_behind_it_follows() {
+    let t = TestServer::start().await;
+    t.clock.advance_ms(2 * DAY_MS);
+    let (receiver, endpoint, first) = sent_once(&t, Reaction::status(500)).await;
+    let who = t.events().await.last().unwrap().subject.clone();
+    let second = rename(&t, &who, "Ann").await;
+    send(&courier(&t)).await;
+    assert_eq!(standing(&t, &endpoint, &second).await, ("pending".to_owned(), 0));
+    t.clock.advance_ms(-2 * DAY_MS);
+    receiver.react(Reaction::status(200));
+    send(&courier(&t)).await;
+    assert_eq!(standing(&t, &endpoint, &first).await, ("succeeded".to_owned(), 2));
+    assert_eq!(standing(&t, &endpoint, &second).await, ("succeeded".to_owned(), 1));
+}
+
 #[tokio::test]
 async fn failed_attempts_follow_the_schedule_until_one_succeeds() {
     let t = TestServer::start().await;

@@ -1,6 +1,6 @@
 //! The link in the e-mail: where it leads, and joining by signing in and up.
 
-use latchkey_kernel::settings::SignUpMode;
+use latchkey_kernel::settings::{Settings, SignUpMode};
 use serde_json::{Value, json};
 
 use super::{invitation, kinds, organization, organization_of, response, server, text, ticket};
@@ -347,4 +347,21 @@ async fn a_program_that_looks_at_the_link_does_not_use_the_invitation_up() {
     assert_eq!(answer.status, 204);
     assert_eq!(organization.shown(&t, &made["id"]).await["status"], "pending");
     assert_eq!(organization.members(&t).await.len(), 1);
+}
+
+/// The page that a link leads to has no field for the address.
+#[tokio::test]
+async fn a_refusal_of_the_invited_address_names_no_field() {
+    let t = server(|_| ()).await;
+    let organization = organization(&t).await;
+    let made = organization.invite(&t, "bob@example.com").await;
+    let mut settings = Settings::default();
+    settings.organizations.enabled = true;
+    settings.restrictions.allowlist = true;
+    t.set_settings(settings).await;
+    let refused = t.browser().post(SIGN_UPS, with_ticket(&made)).await;
+    refused.is_error(403, "not_allowed_access");
+    assert_eq!(refused.json["errors"][0]["meta"], json!({"identifiers": ["bob@example.com"]}));
+    let typed = t.browser().post(SIGN_UPS, json!({"email_address": "bob@example.com"})).await;
+    typed.is_problem(403, "not_allowed_access", "email_address");
 }

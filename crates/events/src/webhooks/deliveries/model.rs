@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 /// sent when the cursor comes to it. The last millisecond of the year 9999.
 pub const HELD: Time = Time::from_ms(253_402_300_799_999);
 
+/// Longer than any pause before another attempt. One that would last longer was begun before the clock was set back, and is
+/// over.
+pub const LONGEST_PAUSE_MS: i64 = 12 * 3_600_000;
+
 /// After so many attempts an event no longer holds up those about the same subject: one that its receiver
 /// never takes must not cost a user all others. That is some 35 minutes later.
 pub const HOLDING_ATTEMPTS: i64 = 4;

@@ -10,7 +10,9 @@ use latchkey_kernel::aging::InstanceHistory;
 use latchkey_kernel::background::WorkProgress;
 use latchkey_kernel::document;
 
-use super::model::{Delivery, DeliveryStatus, Filter, HELD, HOLDING_ATTEMPTS, QueuePosition, Replayed};
+use super::model::{
+    Delivery, DeliveryStatus, Filter, HELD, HOLDING_ATTEMPTS, LONGEST_PAUSE_MS, QueuePosition, Replayed,
+};
 use crate::webhooks::model::Endpoint;
 
 static WEBHOOK_DELIVERIES: Table = Table::new("webhook_deliveries", &["instance_id", "endpoint_id", "seq"])
@@ -67,6 +69,15 @@ pub async fn due(tx: &mut Tx, endpoint: &Endpoint, now: Time, limit: i64) -> Res
     let params =
         [instance.into(), id.into(), now.into(), HOLDING_ATTEMPTS.into(), limit.into(), (*cursor_seq).into()];
     Ok(tx.all(&sql, &params, read).await?)
+}
+
+/// Up to `limit` deliveries of an endpoint that would wait longer than any pause lasts: the clock was set back.
+pub async fn overlong(tx: &mut Tx, endpoint: &Endpoint, now: Time, limit: i64) -> Result<Vec<Delivery>> {
+    let far = " WHERE instance_id = $1 AND endpoint_id = $2 AND next_at > $3 AND next_at < $4 ORDER BY next_at LIMIT $5";
+    let Endpoint { instance, id, .. } = endpoint;
+    let params =
+        [instance.into(), id.into(), now.plus_ms(LONGEST_PAUSE_MS).into(), HELD.into(), limit.into()];
+    Ok(tx.all(&[WEBHOOK_DELIVERIES.select(), far], &params, read).await?)
 }
 
 /// The deliveries about a subject that are due behind one of them, in the order of their events; not those that
