@@ -54,6 +54,8 @@ pub fn origin(url: &str) -> Option<&str> {
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let host = &rest[..end];
     let is_host = !host.is_empty()
+        && !host.starts_with('.')
+        && !host.contains("..")
         && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte));
     let origin = &url[..scheme.len() + end];
     (is_plain && is_host && is_what_it_says(origin, host)).then_some(origin)
@@ -88,6 +90,9 @@ mod tests {
         assert_eq!(origin("https://example.com"), Some("https://example.com"));
         for trick in [
             "javascript:alert(1)",
+            "https://.example.com/",
+            "https://..example.com/",
+            "https://a..example.com/",
             "//example.com",
             "https:example.com",
             "https://",
