@@ -5,6 +5,7 @@
 //! waiting one in a savepoint of its own and commits them together, so that they share one fsync;
 //! none is acknowledged before that fsync.
 
+use std::io::ErrorKind;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -139,6 +140,8 @@ impl Sqlite {
     pub(crate) fn check_place(&self) -> Result<()> {
         match private::identity(&self.path) {
             Ok(file) if file == self.file => Ok(()),
+            // Where the folder cannot be looked into, only a write can tell.
+            Err(error) if error.kind() != ErrorKind::NotFound => Ok(()),
             _ => Err(DbError::unavailable(format!(
                 "{} was deleted or replaced while it is in use; what is written now is lost when the server stops",
                 self.path.display()

@@ -250,6 +250,8 @@ fn settings_are_changed_while_the_server_runs() {
     // A text is a list of one, where a list is meant.
     assert!(home.run(&["settings", "set", "allowed_origins=https://app.example.com"]).status.success());
     assert_eq!(get("allowed_origins"), json!(["https://app.example.com"]));
+    assert!(home.run(&["settings", "set", "social.google.scopes=openid"]).status.success());
+    assert_eq!(get("social.google.scopes"), json!(["openid"]));
 
     // What signs must be hard to guess.
     let weak = home.run(&["settings", "set", "messages.sms.webhook.secret=word"]);

@@ -78,13 +78,16 @@ impl Batch {
         let is_full = due.len() as i64 >= at_once;
         let (due, again): (Vec<Delivery>, Vec<Delivery>) =
             due.into_iter().partition(|delivery| delivery.seq <= batch.cursor_seq);
-        if is_full && !again.is_empty() {
-            // There may be very many of these, and each batch would look through them: they wait for the cursor, with a time
-            // that never comes.
+        // There may be very many of these, and each batch would look through them: they wait for the cursor, with a time that
+        // never comes.
+        let are_many = is_full && !again.is_empty();
+        if are_many {
             batch.noted.extend(again.into_iter().map(|delivery| rules::held(delivery, now)));
-            return Ok(Some(batch));
         }
         let due = batch.read_due(&mut tx, due, now, at_once, late).await?;
+        if are_many {
+            return Ok(Some(batch));
+        }
         let new = batch.read_new(&mut tx, at_once - due, now, late).await?;
         if new == 0 && due < at_once {
             // All that was left was deleted meanwhile; otherwise there would always be something to do.

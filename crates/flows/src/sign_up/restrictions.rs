@@ -24,9 +24,10 @@ pub async fn check(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<()> {
     Error::collect(problems.collect())
 }
 
-/// Whoever follows an invitation sees a page without a field for the address: a refusal of one would be shown nowhere.
+/// Whoever follows an invitation sees a page without a field for the address: a refusal of that would be shown nowhere.
 fn told(mut problem: Problem, sign_up: &SignUp) -> Problem {
-    if sign_up.is_invited {
+    let is_of_address = problem.meta.get("param_name").is_some_and(|name| name == ContactKind::Email.name());
+    if sign_up.is_invited && is_of_address {
         problem.meta.remove("param_name");
     }
     problem
@@ -46,7 +47,8 @@ pub async fn check_complete(tx: &mut Tx, act: &Act, sign_up: &SignUp) -> Result<
     }
     let mut problems = Vec::new();
     for (kind, value) in rules::contacts_of(sign_up) {
-        problems.extend(alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?);
+        let alias = alias_problem(tx, &act.instance, &act.settings, (kind, &value)).await?;
+        problems.extend(alias.map(|problem| told(problem, sign_up)));
     }
     Error::collect(problems)
 }

@@ -263,7 +263,8 @@ pub async fn surplus_of_user(
 
 /// Whether a user has more than `most` sessions, over or not.
 pub async fn has_more(tx: &mut Tx, instance: &InstanceId, user: &UserId, most: i64) -> Result<bool> {
-    let sql = "SELECT 1 FROM sessions WHERE instance_id = $1 AND user_id = $2 LIMIT 1 OFFSET $3";
+    let sql = "SELECT 1 FROM sessions WHERE instance_id = $1 AND user_id = $2 \
+               ORDER BY created_at, id LIMIT 1 OFFSET $3";
     Ok(tx.exists(&[sql], &[instance.into(), user.into(), most.into()]).await?)
 }
 

@@ -215,7 +215,8 @@ fn value_of(path: &str, text: &str) -> Value {
 }
 
 fn is_list(path: &str) -> bool {
-    let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
+    let settings = explain::with_provider(Settings::default(), path);
+    let defaults = serde_json::to_value(settings).unwrap_or_default();
     defaults.pointer(&format!("/{}", path.replace('.', "/"))).is_some_and(Value::is_array)
 }
 

@@ -232,8 +232,7 @@ pub async fn has_more(
     endpoint: &WebhookEndpointId,
     most: i64,
 ) -> Result<bool> {
-    let sql =
-        "SELECT 1 FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 LIMIT 1 OFFSET $3";
+    let sql = "SELECT 1 FROM webhook_deliveries WHERE instance_id = $1 AND endpoint_id = $2 ORDER BY seq LIMIT 1 OFFSET $3";
     Ok(tx.exists(&[sql], &[instance.into(), endpoint.into(), most.into()]).await?)
 }
 
