@@ -102,8 +102,10 @@ fn connections_of_hundreds_of_addresses_do_not_keep_others_out() {
             let addresses = (0..2 * CONNECTIONS)
                 .map(|number| Ipv4Addr::new(127, 0, 1, u8::try_from(1 + number % 200).unwrap()));
             let held = crowd(addresses, listener).await;
-            for _ in 0..20 {
-                gets_in(&server, Ipv4Addr::LOCALHOST, listener).await;
+            // Each is somebody new: on a busy machine the connections of one address that have ended count for a moment longer,
+            // and whoever has as many as everybody else is refused.
+            for number in 1..=20 {
+                gets_in(&server, Ipv4Addr::new(127, 0, 2, number), listener).await;
             }
             let open = open(&held);
             assert!(open <= CONNECTIONS, "{open} of {CONNECTIONS}");
