@@ -71,6 +71,7 @@ struct Endpoints {
     token_endpoint_auth_methods_supported: Vec<String>,
     claims_supported: Vec<String>,
     code_challenge_methods_supported: Vec<&'static str>,
+    authorization_response_iss_parameter_supported: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -88,6 +89,7 @@ struct OpenIdConfiguration {
 struct AuthorizationServer {
     #[serde(flatten)]
     endpoints: Endpoints,
+    client_id_metadata_document_supported: bool,
 }
 
 fn endpoints(site: &Site) -> Endpoints {
@@ -106,6 +108,7 @@ fn endpoints(site: &Site) -> Endpoints {
         token_endpoint_auth_methods_supported: Vec::new(),
         claims_supported: Vec::new(),
         code_challenge_methods_supported: vec!["S256"],
+        authorization_response_iss_parameter_supported: false,
     }
 }
 
@@ -121,7 +124,10 @@ async fn openid_configuration(cx: Cx, RequestSite(site): RequestSite) -> Result<
 }
 
 async fn authorization_server(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
-    cx.reply_unversioned(&AuthorizationServer { endpoints: endpoints(&site) })
+    cx.reply_unversioned(&AuthorizationServer {
+        endpoints: endpoints(&site),
+        client_id_metadata_document_supported: false,
+    })
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -3,6 +3,7 @@
 //! A document is identified by its instance and revision, both read with every request's
 //! authentication, so the cache of parsed documents can never serve an old one.
 
+mod actor_tokens;
 mod attributes;
 mod cache;
 mod check;
@@ -31,6 +32,7 @@ mod wording;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use actor_tokens::ActorTokenSettings;
 pub use attributes::{Attribute, Attributes};
 pub use cache::SettingsCache;
 pub use check::SettingsFault;
@@ -80,6 +82,8 @@ pub struct Settings {
     pub restrictions: Restrictions,
     /// What users may do by themselves unless told otherwise.
     pub actions: Actions,
+    /// Whether backends can let a user act as another user.
+    pub actor_tokens: ActorTokenSettings,
     /// Whether there are organizations, and what they may do.
     pub organizations: OrganizationSettings,
     /// Whether test addresses, numbers and codes work; by default on development instances only.

@@ -1,6 +1,7 @@
 //! Actor tokens: made, revoked, and used exactly once.
 
 use latchkey_base::{Code, Result};
+use latchkey_kernel::settings::Settings;
 use latchkey_people::tickets::{self, TicketKind};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
@@ -60,6 +61,30 @@ async fn token_expires_and_can_be_revoked() {
     t.post(&path, json!({})).await.is_error(400, "actor_token_cannot_be_revoked_code");
     t.clock.advance_ms(3_600_000);
     assert_eq!(redeem(&t, &late).await, Err(Code::TicketExpired));
+}
+
+#[tokio::test]
+async fn tokens_neither_begin_nor_sign_in_when_they_are_switched_off() {
+    let t = TestServer::start().await;
+    let user = t.user_with_email("ann@example.com").await;
+    let body = json!({"user_id": user, "actor": {"sub": "a"}});
+    let pending = token(&t, body.clone()).await;
+    let mut settings = Settings::default();
+    settings.actor_tokens.enabled = false;
+    t.set_settings(settings).await;
+    let before = t.everything().await;
+    t.post("/v1/actor_tokens", body.clone()).await.is_error(403, "feature_not_enabled");
+    let ticket = json!({"strategy": "ticket", "ticket": pending["token"]});
+    let answer = t.browser().post("/v1/client/sign_ins", ticket.clone()).await;
+    answer.is_error(403, "feature_not_enabled");
+    assert_eq!(t.everything().await, before);
+    t.call(Some(&t.other), "POST", "/v1/actor_tokens", Some(body)).await.is_problem(
+        422,
+        "form_resource_not_found",
+        "user_id",
+    );
+    t.set_settings(Settings::default()).await;
+    t.browser().post("/v1/client/sign_ins", ticket).await.ok();
 }
 
 #[tokio::test]

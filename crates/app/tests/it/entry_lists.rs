@@ -447,6 +447,36 @@ async fn dots_make_no_second_account_at_gmail() {
 }
 
 #[tokio::test]
+async fn backend_creates_a_user_whom_restrictions_reject_if_it_skips_them() {
+    let user = |address: &str, skip: Value| json!({"email_address": [address], "skip_password_requirement": true, "skip_restriction_checks": skip});
+    let cases: [(fn(&mut Settings), &str, &str); 4] = [
+        (|settings| settings.restrictions.allowlist = true, "ada@other.test", "eve@other.test"),
+        (|settings| settings.restrictions.blocklist = true, "ada@domain.test", "eve@domain.test"),
+        (
+            |settings| settings.restrictions.block_email_subaddresses = true,
+            "ada+1@other.test",
+            "ada+2@other.test",
+        ),
+        (
+            |settings| settings.restrictions.block_disposable_email_domains = true,
+            "ada@mailinator.com",
+            "eve@mailinator.com",
+        ),
+    ];
+    for (change, address, later) in cases {
+        let t = with_lists(change).await;
+        for checked in [json!(false), Value::Null] {
+            let refused = t.post("/v1/users", user(address, checked)).await;
+            refused.is_problem(403, "not_allowed_access", "email_address");
+        }
+        let created = t.post("/v1/users", user(address, json!(true))).await.ok();
+        // An address that the user gets later is checked.
+        let later = json!({"user_id": created["id"], "email_address": later});
+        t.post("/v1/email_addresses", later).await.is_error(403, "not_allowed_access");
+    }
+}
+
+#[tokio::test]
 async fn accounts_of_before_sign_in_unless_the_lists_count_for_that() {
     for (is_for_sign_up_only, change) in [true, false].into_iter().flat_map(|only| {
         let lists: [fn(&mut Settings); 2] = [

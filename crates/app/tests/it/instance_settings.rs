@@ -95,7 +95,11 @@ async fn an_allowed_origin_may_use_the_frontend_api_of_a_production_instance() {
     assert_eq!(ask().await, 200);
     let shown = t.call(Some(&live), "GET", INSTANCE, None).await.ok();
     assert_eq!(shown["allowed_origins"], json!([origin]));
+    t.call(Some(&live), "PATCH", INSTANCE, Some(json!({"allowed_origins": null}))).await;
+    assert_eq!(ask().await, 200);
     t.call(Some(&live), "PATCH", INSTANCE, Some(json!({"allowed_origins": []}))).await;
+    let shown = t.call(Some(&live), "GET", INSTANCE, None).await.ok();
+    assert_eq!(shown["allowed_origins"], json!([]));
     assert_eq!(ask().await, 400);
 }
 

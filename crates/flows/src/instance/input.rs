@@ -18,9 +18,9 @@ pub struct UpdateInstance {
     pub clerk_js_version: Patch<String>,
     /// Where the application of a development instance is (`display.home_url`); an empty text takes it away.
     pub development_origin: Patch<String>,
-    /// Origins, such as `chrome-extension://…`, whose pages may use the Frontend API (`allowed_origins`).
-    #[schemars(with = "Vec<String>")]
-    pub allowed_origins: Option<Vec<String>>,
+    /// Origins, such as `chrome-extension://…`, whose pages may use the Frontend API (`allowed_origins`). An empty list
+    /// removes all of them.
+    pub allowed_origins: Patch<Vec<String>>,
     /// The older name of `url_based_session_syncing`.
     #[schemars(extend("deprecated" = true))]
     pub cookieless_dev: Patch<bool>,

@@ -101,8 +101,7 @@ pub fn instance(input: UpdateInstance, environment: Environment) -> Result<Field
         let value = text_or_null(origin);
         changes.0.push(FieldChange { param: "development_origin", path: "display.home_url", value });
     }
-    let origins = input.allowed_origins.map_or(Patch::Absent, Patch::Value);
-    changes.set("allowed_origins", "allowed_origins", origins, Value::from);
+    changes.set("allowed_origins", "allowed_origins", input.allowed_origins, Value::from);
     changes.set(
         "preferred_sign_in_strategy_when_password_required",
         "sign_in.preferred_strategy",

@@ -179,6 +179,7 @@ pub struct InstanceProtectView {
     rules_enabled: bool,
     specter_enabled: bool,
     checks_bypassed: bool,
+    checks_verified: bool,
 }
 
 object!(InstanceProtectObject, "instance_protect");
@@ -189,6 +190,7 @@ pub fn protect() -> InstanceProtectView {
         rules_enabled: false,
         specter_enabled: false,
         checks_bypassed: false,
+        checks_verified: false,
     }
 }
 

@@ -63,6 +63,9 @@ pub async fn find_valid(tx: &mut Tx, instance: &InstanceId, ticket: &str, now: T
 /// the token, as everywhere; a client must be locked before.
 pub async fn redeem(tx: &mut Tx, act: &Act, ticket: &str) -> Result<Redeemed> {
     let ValidTicket { kind, user } = find_valid(tx, &act.instance, ticket, act.now).await?;
+    if kind == TicketKind::ActorToken {
+        rules::check_actor_tokens(&act.settings)?;
+    }
     let user = users::lock(tx, &act.instance, &user).await?.ok_or_else(|| gone(kind))?;
     let ticket = rules::read(ticket)?;
     let Beginning { actor, lifetime_seconds, organization } = use_up(tx, act, &ticket).await?;

@@ -7,6 +7,7 @@ use latchkey_base::kinds::{InstanceId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_jose::digest::{constant_time_eq, sha256};
 use latchkey_kernel::keyring::Signer;
+use latchkey_kernel::settings::Settings;
 use serde::{Deserialize, Serialize};
 
 use super::model::{Grant, Ticket, TicketSource, TicketStatus};
@@ -41,6 +42,14 @@ pub struct Codes {
     pub revoked: Code,
     /// It cannot be taken back any more.
     pub not_revocable: Code,
+}
+
+/// Rejects actor tokens where the instance has them switched off.
+pub fn check_actor_tokens(settings: &Settings) -> Result<()> {
+    if settings.actor_tokens.enabled {
+        return Ok(());
+    }
+    Err(Error::new(Code::FeatureNotEnabled).saying("Actor tokens are switched off."))
 }
 
 /// Signs the ticket of a source, and makes the grant that will know it again.

@@ -60,6 +60,9 @@ pub struct CreateUser {
     pub skip_legal_checks: Option<bool>,
     /// Accept a user without attributes the instance requires.
     pub skip_user_requirement: Option<bool>,
+    /// Create the user although the restrictions of the instance reject an identifier: the allow-list, the block-list,
+    /// and the settings against disposable addresses and subaddresses.
+    pub skip_restriction_checks: Option<bool>,
     /// Whether the user may create organizations.
     pub create_organization_enabled: Option<bool>,
     /// How many organizations the user may create; 0 is no limit.
