@@ -142,7 +142,7 @@ impl TestServer {
             master: self.master.clone(),
             bell: Bell::default(),
             outbound: client(outbound),
-            answer_timeout: Duration::from_millis(500),
+            answer_timeout: Duration::from_secs(2),
             events_at_once: EVENTS_AT_ONCE,
         }
     }
@@ -195,9 +195,9 @@ impl TestServer {
     }
 }
 
-/// Waits until something is so; gives up after ten seconds.
+/// Waits until a condition holds. Fails the test after a minute, because a busy machine may need long.
 pub async fn until(is_so: impl Fn() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if is_so() {
             return;
         }
@@ -206,9 +206,9 @@ pub async fn until(is_so: impl Fn() -> bool) {
     panic!("it never came to be");
 }
 
-/// The same of what has to be asked for, of the server or the database.
+/// Waits until a request or a statement says that a condition holds. Fails the test after a minute.
 pub async fn until_answered(is_so: impl AsyncFn() -> bool) {
-    for _ in 0..1000 {
+    for _ in 0..6000 {
         if is_so().await {
             return;
         }

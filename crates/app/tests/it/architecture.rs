@@ -522,17 +522,37 @@ fn every_type_used_outside_its_file_has_a_noun_of_its_own() {
     assert!(homonyms.is_empty(), "{homonyms:#?}");
 }
 
-/// A file without its line compiles, passes, and tests nothing.
+/// A file of tests without its `mod` line compiles, passes, and tests nothing.
 #[test]
 fn every_file_of_tests_is_run() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it");
-    let main = std::fs::read_to_string(folder.join("main.rs")).unwrap();
-    for entry in std::fs::read_dir(&folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-        let is_named = name == "main" || main.contains(&format!("mod {name};"));
-        assert!(is_named, "`{name}` has no `mod` line in tests/it/main.rs");
+    for name in CRATES {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name).join("tests/it");
+        if !folder.is_dir() {
+            continue;
+        }
+        let mut files = Vec::new();
+        collect(&folder, &mut files);
+        let mut modules: Vec<String> = files.iter().filter_map(|(path, _)| module_of(path)).collect();
+        let mut declared: Vec<String> =
+            files.iter().flat_map(|(_, text)| text.lines().filter_map(declaration)).collect();
+        modules.sort();
+        declared.sort();
+        assert_eq!(modules, declared, "the files of crates/{name}/tests/it and their `mod` lines");
     }
+}
+
+/// The module in a file; `main.rs` has none.
+fn module_of(path: &Path) -> Option<String> {
+    let name = path.file_stem()?.to_str()?;
+    let module = if name == "mod" { path.parent()?.file_name()?.to_str()? } else { name };
+    (module != "main").then(|| module.to_owned())
+}
+
+/// The module that a line declares, if its text is in another file.
+fn declaration(line: &str) -> Option<String> {
+    let line = line.trim();
+    let line = line.strip_prefix("pub(crate) ").or(line.strip_prefix("pub(super) ")).unwrap_or(line);
+    Some(line.strip_prefix("mod ")?.strip_suffix(';')?.to_owned())
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! The domains of an instance: the primary one and the satellites, which are the same as the setting.
 
-mod moving;
+mod both_engines {
+    mod moving;
+}
 mod proxies;
 
 use futures_util::future::join_all;

@@ -685,14 +685,10 @@ async fn a_list_of_a_hundred_thousand_makes_signing_up_no_slower() {
             times.push(begun.elapsed());
         }
     }
-    let medians: Vec<_> = servers
-        .iter_mut()
-        .map(|(_, times)| {
-            times.sort();
-            times[ROUNDS / 2].as_secs_f64()
-        })
-        .collect();
-    assert!(medians[1] <= medians[0] * 1.5, "{medians:?}");
+    // The fastest of each: those that other processes did not slow.
+    let fastest: Vec<_> =
+        servers.iter().map(|(_, times)| times.iter().min().unwrap().as_secs_f64()).collect();
+    assert!(fastest[1] <= fastest[0] * 1.5, "{fastest:?}");
     let (long, _) = &servers[1];
     let refused = long.browser().post(SIGN_UPS, json!({"email_address": "user99999@long.test"})).await;
     refused.is_error(403, "not_allowed_access");

@@ -169,8 +169,8 @@ async fn waiting_ends_when_a_message_arrives() {
         until(|| t.app.inbox_places.free() < INBOX_WAITERS).await;
         send_codes(&t, &t.tenant, "ada_l", "+442071838750").await;
     };
-    // Far less than the time it would wait.
-    let both = timeout(Duration::from_secs(8), async { tokio::join!(waiting, sending) });
+    // Less than the 20 seconds that it would wait.
+    let both = timeout(Duration::from_secs(18), async { tokio::join!(waiting, sending) });
     let answer = both.await.unwrap().0.ok();
     assert_eq!(answer["total_count"], 1);
     assert_eq!(answer["data"][0]["code"].as_str().unwrap().len(), 6);

@@ -1,4 +1,7 @@
 //! HTTP tests of the whole server, in the process, on the engine that `TEST_DATABASE_URL` chooses.
+//!
+//! `make test` runs all of them on SQLite, and on PostgreSQL those in a module `both_engines`: tests whose result can
+//! depend on the engine (`docs/ARCHITECTURE.md`, Tests).
 #![recursion_limit = "256"]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test's helpers fail the test")]
 
@@ -8,28 +11,36 @@ mod actor_tokens;
 mod application_invitations;
 mod architecture;
 mod bad_inputs;
+mod both_engines {
+    mod deliveries;
+    mod events;
+    pub(crate) mod feed;
+    mod harness;
+    mod invariants;
+    mod jobs;
+    mod lists;
+    mod paging;
+    mod post;
+    mod searches;
+    mod stores;
+    mod table;
+    mod turns;
+}
 mod clients;
 mod clock_steps;
 mod contract;
 mod credentials;
-mod deliveries;
 mod domains;
 mod email_addresses;
 mod entry_lists;
 mod environment;
-mod events;
 mod factors;
-mod feed;
 mod frontend;
-mod harness;
 mod inbox;
 mod instance_settings;
 mod interstitial;
-mod invariants;
-mod jobs;
 mod jwt_templates;
 mod layers;
-mod lists;
 mod mailboxes;
 mod me;
 mod messages;
@@ -37,12 +48,10 @@ mod metadata;
 mod organization_domains;
 mod organization_invitations;
 mod organizations;
-mod paging;
 mod passkeys;
 mod phone_numbers;
 mod pictures;
 mod portal_links;
-mod post;
 mod providers;
 mod rate_limits;
 mod redirect_urls;
@@ -52,7 +61,6 @@ mod reverification;
 mod role_sets;
 mod roles;
 mod scripts;
-mod searches;
 mod sessions;
 mod sign_in_tokens;
 mod sign_ins;
@@ -60,12 +68,9 @@ mod sign_ups;
 mod slow_work;
 mod social;
 mod sockets;
-mod stores;
-mod table;
 mod templates;
 mod testing_tokens;
 mod trusted_devices;
-mod turns;
 mod unbuilt;
 mod updates;
 mod users;

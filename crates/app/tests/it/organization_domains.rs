@@ -1,10 +1,12 @@
 //! Domains of organizations: who may have which, how they are proven, and how people join by them.
 
 mod backend;
-mod enrollment;
+mod both_engines {
+    mod enrollment;
+    mod races;
+}
 mod frontend;
 mod ownership;
-mod races;
 mod reasons;
 
 use latchkey_kernel::background;

@@ -1,9 +1,11 @@
 //! Invitations to organizations: made, listed, followed and revoked, on both APIs.
 
 mod backend;
+mod both_engines {
+    mod races;
+}
 mod frontend;
 mod promises;
-mod races;
 mod tickets;
 
 use latchkey_kernel::limits::RateLimits;

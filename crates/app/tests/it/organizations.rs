@@ -1,8 +1,10 @@
 //! Organizations and their members, as backends see them.
 
+mod both_engines {
+    mod removals;
+}
 mod members;
 mod profiles;
-mod removals;
 
 use latchkey_testkit::{Answer, Tenant, TestServer};
 use serde_json::{Value, json};

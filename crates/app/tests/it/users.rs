@@ -1,6 +1,8 @@
 //! Creating, reading and deleting users.
 
-mod deletion;
+mod both_engines {
+    mod deletion;
+}
 
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};

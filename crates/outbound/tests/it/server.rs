@@ -90,10 +90,10 @@ pub(crate) fn client() -> Client {
     Client::new(Options::default()).unwrap()
 }
 
-/// Sends something to a URL, with 1 KB of answer and a second of time.
+/// Sends something to a URL, with 1 KB of answer and three seconds of time.
 pub(crate) async fn post(client: &Client, url: &str, reach: Reach) -> Result<Answer, Failure> {
     let headers = vec![("content-type", "application/json".to_owned())];
     let body = Bytes::from_static(b"{}");
-    let timeout = Duration::from_secs(1);
+    let timeout = Duration::from_secs(3);
     client.post(Request { url, headers, body, reach, timeout, keep: 1024 }).await
 }

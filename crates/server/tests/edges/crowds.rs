@@ -13,7 +13,7 @@ use tokio::time::{sleep, timeout};
 use crate::support::{Home, Server};
 
 /// Far longer than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// Between two looks whether something has become so.
 const LOOK: Duration = Duration::from_millis(50);
 /// Files the server may have open, and what follows for the connections of a listener.

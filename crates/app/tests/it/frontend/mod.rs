@@ -1,6 +1,9 @@
 //! The Frontend API around its operations: who asks, which instance answers, what the answer carries.
 
-mod ahead;
+mod both_engines {
+    mod ahead;
+    mod published;
+}
 mod clients;
 mod cookies;
 mod failures;
@@ -12,7 +15,6 @@ mod links;
 mod local_host;
 mod organizations;
 mod pages;
-mod published;
 mod recent_answers;
 mod recent_tokens;
 mod refusals;

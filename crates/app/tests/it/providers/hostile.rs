@@ -321,7 +321,7 @@ async fn a_slow_provider_is_left_after_ten_seconds_in_all() {
     assert_eq!(first, "oauth_token_exchange_error");
     assert!(["oauth_token_exchange_error", "oauth_fetch_user_error"].contains(&second.as_str()), "{second}");
     let took = began.elapsed().as_secs();
-    assert!((9..14).contains(&took), "{took} s");
+    assert!((9..19).contains(&took), "{took} s");
     until(|| one.provider.count("/token") == 1).await;
 }
 
@@ -426,7 +426,7 @@ async fn a_provider_that_hangs_is_asked_for_its_document_once_and_not_by_everybo
     for refused in futures_util::future::join_all((0..8).map(|_| stage.begin())).await {
         assert_eq!(code(refused), "custom_oauth_provider_discovery_server_retrieval_error");
     }
-    assert!(began.elapsed().as_secs() < 10);
+    assert!(began.elapsed().as_secs() < 15);
     assert!(stage.begin().await.is_err());
     assert_eq!(stage.provider.count(DISCOVERY), 1);
 }

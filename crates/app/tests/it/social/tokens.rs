@@ -163,7 +163,7 @@ async fn what_is_forgotten_while_it_is_renewed_does_not_come_back() {
         let fields = json!({"strategy": "oauth_token_custom_fake", "token": token});
         browser.post("/v1/client/sign_ins", fields).await.ok();
         let answer = json!({"access_token": "at-late", "refresh_token": "rt-late", "expires_in": 3600});
-        provider.react("/token", Reaction::Slow(Duration::from_millis(700), answer.to_string().into_bytes()));
+        provider.react("/token", Reaction::Slow(Duration::from_secs(2), answer.to_string().into_bytes()));
         let asked = provider.count("/token");
         let id = user["external_accounts"][0]["id"].as_str().unwrap();
         let what = if disconnects { "" } else { "/tokens" };

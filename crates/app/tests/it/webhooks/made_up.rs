@@ -110,7 +110,7 @@ async fn an_endpoint_that_does_not_answer_is_told() {
 #[test]
 fn samples_look_as_published() {
     let Some(document) = crate::environment::described("webhooks/2025-04-15.yml") else { return };
-    let document = mended(crate::feed::mended(document));
+    let document = mended(crate::both_engines::feed::mended(document));
     let kinds = document["x-webhooks"].as_object().unwrap();
     assert_eq!(kinds.len(), Event::ALL.len() - 1, "one kind is ours");
     for (kind, entry) in kinds {
@@ -118,7 +118,7 @@ fn samples_look_as_published() {
         let event = json!({"object": "event", "type": kind, "timestamp": NOW, "instance_id": "ins_1", "data": data,
             "event_attributes": {"http_request": {"client_ip": "192.0.2.10", "user_agent": "x"}}});
         let schema = &entry["post"]["requestBody"]["content"]["application/json"]["schema"];
-        assert_eq!(crate::feed::complaints(&document, schema, &event), NOTHING, "{kind}");
+        assert_eq!(crate::both_engines::feed::complaints(&document, schema, &event), NOTHING, "{kind}");
     }
 }
 

@@ -1,10 +1,12 @@
 //! Organizations as people who are signed in see and change them.
 
+mod both_engines {
+    mod races;
+}
 mod creation;
 mod members;
 mod permissions;
 mod profile;
-mod races;
 mod settings;
 
 use axum::body::Body;

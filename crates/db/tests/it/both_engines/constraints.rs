@@ -3,7 +3,7 @@
 use latchkey_base::{Code, Result};
 use latchkey_db::{Db, DbError, Value, unique_violation};
 
-use crate::schema::PRODUCT;
+use super::schema::PRODUCT;
 use crate::support::{Fresh, INSERT, ITEMS, item, items, run};
 
 /// The column a failed write blames.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::Index;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::search::{BODY, TEXTS, Text, check, replace, search};
+use super::search::{BODY, TEXTS, Text, check, replace, search};
 use crate::support::{Fresh, runtime};
 
 /// Texts that all share one word and otherwise differ.

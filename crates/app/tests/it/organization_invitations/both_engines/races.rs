@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Managed, invitation, organization, server, text, ticket};
+use super::super::{Managed, invitation, organization, server, text, ticket};
 use latchkey_testkit::TestServer;
 
 /// How many do something at once.

@@ -3,7 +3,7 @@
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 
-use super::PASSWORD;
+use super::super::PASSWORD;
 use crate::environment::published;
 
 /// Checks answers against the published description and collects what does not agree.

@@ -6,7 +6,7 @@ use latchkey_kernel::settings::{EnrollmentMode, Settings};
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
-use super::{browser, domain, id, invitations, organization, run_job, suggestions, user, with_admin};
+use super::super::{browser, domain, id, invitations, organization, run_job, suggestions, user, with_admin};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn one_of_many_organizations_verifies_a_name() {

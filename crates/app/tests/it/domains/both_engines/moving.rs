@@ -9,7 +9,7 @@ use latchkey_presence::domain_changes::DomainChanges;
 use latchkey_testkit::{SignedIn, Tenant, TestServer, until_answered};
 use serde_json::{Value, json};
 
-use super::{add, domains, patch, primary, production, serves, set};
+use super::super::{add, domains, patch, primary, production, serves, set};
 use crate::frontend::claims;
 
 const CHANGE: &str = "/v1/instance/change_domain";

@@ -5,7 +5,7 @@ use axum::http::Request;
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
-use super::{sign_in, user};
+use super::super::{sign_in, user};
 
 #[tokio::test]
 async fn what_a_backend_revokes_shows_in_the_next_request() {

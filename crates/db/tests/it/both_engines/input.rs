@@ -3,7 +3,7 @@
 use latchkey_base::text::fold;
 use latchkey_db::{List, Value};
 
-use crate::search::{BODY, TEXTS, Text, check, replace, search};
+use super::search::{BODY, TEXTS, Text, check, replace, search};
 use crate::support::{Fresh, all, number, run};
 
 /// Texts that would do harm, or mean something else, if any of them were read as code.

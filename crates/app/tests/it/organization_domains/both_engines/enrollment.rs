@@ -4,7 +4,7 @@ use latchkey_kernel::settings::{EnrollmentMode, Settings};
 use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
-use super::{add, browser, domain, id, invitations, organization, run_job, suggestions, user};
+use super::super::{add, browser, domain, id, invitations, organization, run_job, suggestions, user};
 
 const INVITED: &str = "automatic_invitation";
 const SUGGESTED: &str = "automatic_suggestion";
@@ -132,7 +132,7 @@ async fn the_mode_decides_and_what_is_not_enabled_any_more_enrols_nobody() {
 #[tokio::test]
 async fn what_was_made_stays_with_another_mode_unless_it_is_to_be_deleted() {
     let t = TestServer::start().await;
-    let (acme, admin) = super::with_admin(&t, "Acme").await;
+    let (acme, admin) = super::super::with_admin(&t, "Acme").await;
     let ada = user(&t, "ada@corp.test").await;
     let made = domain(&t, &acme, json!({"name": "corp.test", "enrollment_mode": INVITED})).await.ok();
     let path = format!("/v1/organizations/{acme}/domains/{}/update_enrollment_mode", id(&made));

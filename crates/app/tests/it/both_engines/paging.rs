@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
-use crate::lists::{found, names, three};
+use super::lists::{found, names, three};
 
 #[tokio::test]
 async fn limit_and_offset_have_bounds() {

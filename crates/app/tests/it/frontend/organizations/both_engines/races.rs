@@ -6,7 +6,7 @@ use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::{add, organization, roles, server, text};
+use super::super::{add, organization, roles, server, text};
 use crate::me::support::somebody;
 
 /// A browser that somebody is signed in on, for a task of its own.

@@ -6,7 +6,7 @@ use latchkey_outbound::client::Options;
 use latchkey_testkit::TestServer;
 use serde_json::json;
 
-use super::{add, events, organization, user};
+use super::super::{add, events, organization, user};
 
 #[tokio::test]
 async fn what_an_organization_of_few_members_leaves_is_gone_at_once() {

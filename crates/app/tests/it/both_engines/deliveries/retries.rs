@@ -159,7 +159,7 @@ async fn nobody_at_home_is_tried_again() {
 #[tokio::test]
 async fn success_that_comes_too_late_is_none() {
     let t = TestServer::start().await;
-    let (receiver, endpoint, event) = sent_once(&t, Reaction::Late(Duration::from_millis(700), 200)).await;
+    let (receiver, endpoint, event) = sent_once(&t, Reaction::Late(Duration::from_secs(3), 200)).await;
     // It says 200 while nobody listens any more.
     until(|| receiver.reactions() == 1).await;
     let shown = delivery(&t, &endpoint, &event).await;

@@ -52,7 +52,7 @@ fn courier(t: &TestServer) -> Courier {
     t.courier_of(&JobParts { answer_timeout, ..t.jobs_with(Options::default()) })
 }
 
-/// A courier that waits half a second, for receivers that do hang.
+/// A courier that waits two seconds, for receivers that do hang.
 fn hasty_courier(t: &TestServer) -> Courier {
     t.courier(Options::default())
 }
