@@ -1,16 +1,19 @@
 # Every way into the project. `make help` lists them.
-.PHONY: help run test check bench contract docs deb
+.PHONY: help run test test-all check bench contract docs deb
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: ## Build the server and start it on http://127.0.0.1:3400, with its data in ./data
 	@echo "Building the server. The first time takes five to ten minutes on two cores, less on more."
 	@cargo build --bin latchkey
 	@./target/debug/latchkey serve
 
-test: ## Install what the tests need and run all of them, on both engines where it can matter
+test: ## Install what the tests need and run those that must pass before a change lands (some 20 minutes)
 	@scripts/test.sh
+
+test-all: ## Run all tests: those of make test, whole browser suites, applications, schemathesis (some 45 minutes)
+	@scripts/test.sh all
 
 # What looks at lints. CI does so while it compiles the tests.
 LINT = cargo clippy --workspace --all-targets -- -D warnings

@@ -75,7 +75,7 @@ def count(results):
     counts = Counts()
     for file, result in results.items():
         counts.passed += len(result.passed)
-        counts.failed += len(result.failed)
+        counts.failed += [f"{file} {name}" for name in result.failed]
         counts.again += [f"{file} {name}" for name in result.again if name not in result.failed]
     return counts
 

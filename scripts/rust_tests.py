@@ -172,7 +172,7 @@ def run_all(binaries, choice, limits=Limits()):
         if found.passed or found.failed:
             counts.add(found)
             seconds = f"{time.monotonic() - began:.1f}"
-            rows.append([binary.name, found.passed, len(found.again), found.failed, seconds])
+            rows.append([binary.name, found.passed, len(found.again), len(found.failed), seconds])
     print()
     print_table(["binary", "passed", "at the second try", "failed", "seconds"], rows)
     counts.print()
@@ -209,7 +209,7 @@ def run_binary(binary, choice, limits):
             counts.again.append(f"{binary.name} {name}")
             counts.passed += 1
         else:
-            counts.failed += 1
+            counts.failed.append(f"{binary.name} {name}")
             if again:
                 show(f"{binary.name} {name} failed twice; the second time", again.failure(name))
     return counts

@@ -93,36 +93,31 @@ def signal_group(group, number):
 
 
 class Counts:
-    """How many tests passed and failed, and which of them passed at the second try."""
+    """How many tests passed, which of them at the second try, and which failed."""
 
     def __init__(self):
         self.passed = 0
-        self.failed = 0
         self.again = []
+        self.failed = []
 
     def add(self, other):
         self.passed += other.passed
-        self.failed += other.failed
         self.again += other.again
+        self.failed += other.failed
 
     def print(self):
         """Prints the closing lines."""
-        if self.again:
-            print(f"{again_text(len(self.again))}:")
-            for name in self.again:
-                print(f"    {name}")
-        print(f"{self.passed} passed, {self.failed} failed", flush=True)
+        for names, text in [(self.again, "passed at the second try"), (self.failed, "failed")]:
+            if names:
+                print(f"{len(names)} test{'s' * (len(names) != 1)} {text}:", *(f"    {name}" for name in names), sep="\n")
+        print(f"{self.passed} passed, {len(self.failed)} failed", flush=True)
 
     def save(self):
         """Adds these counts to the file of TEST_COUNTS, from which `scripts/test.sh` makes its summary."""
         path = os.environ.get("TEST_COUNTS")
         if path:
             with open(path, "a") as counts:
-                counts.write(f"{self.passed} {self.failed} {len(self.again)}\n")
-
-
-def again_text(count):
-    return f"{count} test{'s' * (count != 1)} passed at the second try"
+                counts.write(f"{self.passed} {len(self.failed)} {len(self.again)}\n")
 
 
 def print_table(header, rows):

@@ -69,5 +69,5 @@ done
 export APPLICATIONS
 
 code=0
-run node --test --test-reporter=spec applications.test.js || code=$?
+run "$root/scripts/file_tests.py" node --tries-inside applications.test.js || code=$?
 exit "$code"

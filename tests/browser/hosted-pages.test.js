@@ -37,7 +37,7 @@ browserTest('hosted pages: sign-up, profile, sign-out', async (visit) => {
   await page.goto(`${frontendUrl}/default-redirect`);
   await page.getByRole('heading', { name: 'You are signed out' }).waitFor();
   assert.deepEqual(refusals(visit), []);
-});
+}, { isSmoke: true });
 
 browserTest('hosted pages: sign-in, and the profile only for those who did', async (visit) => {
   const { page } = visit;

@@ -113,4 +113,4 @@ browserTest('organizations: created with a logo, renamed, switched, left and del
   await page.goto(`${site.url}/organizations`);
   await page.getByRole('button', { name: other }).waitFor();
   assert.equal(await page.getByRole('button', { name: renamed }).count(), 0);
-});
+}, { isSmoke: true });

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds the test application and drives it, and the server's own pages, with a real Chromium. Run it
-# under scripts/with-server.sh; the pictures it takes are kept in output/. Arguments are test files.
+# under scripts/with-server.sh; the pictures it takes are kept in output/. Arguments are test files; with --smoke, only
+# the tests marked `isSmoke` run: signing up, in and out, tokens, an organization and a hosted page.
 # What needs names and TLS of its own is in production/.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -16,7 +17,9 @@ export CHROMIUM
 
 rm -rf output
 ./node_modules/.bin/vite build app
-if [[ $# -eq 0 ]]; then
-  set -- *.test.js
+if [[ ${1:-} == --smoke ]]; then
+  export BROWSER_SMOKE=1
+  mapfile -t files < <(grep -l isSmoke -- *.test.js)
+  set -- "${files[@]}"
 fi
-exec node --test --test-reporter=spec --test-concurrency=3 "$@"
+exec ../../scripts/file_tests.py node --concurrency 3 --tries-inside "$@"

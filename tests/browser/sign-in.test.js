@@ -41,7 +41,7 @@ browserTest('sign-in with a password, reload, sign-out', async (visit) => {
   await isSignedOut(page);
   await page.reload();
   await isSignedOut(page);
-});
+}, { isSmoke: true });
 
 browserTest('sign-in with a wrong password says so', async ({ page }) => {
   const { email, password } = await newPerson();

@@ -29,7 +29,7 @@ browserTest('sign-up with an email code', async ({ page }) => {
   assert.equal(users.totalCount, 1);
   assert.equal(users.data[0].emailAddresses[0].verification.status, 'verified');
   assert.equal(users.data[0].id, await page.getByTestId('user').textContent());
-});
+}, { isSmoke: true });
 
 browserTest('sign-up with a test address and its fixed code', async ({ page }) => {
   const email = newTestEmail();

@@ -41,4 +41,4 @@ browserTest('tokens of a session verify through the JWKS', async ({ page, contex
   // What the browser keeps for backends is such a token too.
   const cookie = (await context.cookies(site.url)).find(({ name }) => name === '__session');
   assert.equal((await verifyToken(cookie.value, { apiUrl, secretKey })).sub, person.id);
-});
+}, { isSmoke: true });

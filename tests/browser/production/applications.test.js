@@ -43,7 +43,7 @@ productionTest('sign-up in the application', async (visit) => {
     return page.locator('#who').textContent();
   });
   await backendAgrees(visit, apps.express, { id });
-});
+}, { isSmoke: true });
 
 for (const app of [apps.express, apps.react, apps.root]) {
   productionTest(`sign-in with a password and sign-out on ${app.host}`, async (visit) => {
@@ -69,7 +69,7 @@ for (const app of [apps.express, apps.react, apps.root]) {
       await signIn(page, `${app.url}/sign-in`, person);
       await isSignedIn(page, person.email);
     });
-  });
+  }, { isSmoke: app === apps.express });
 }
 
 /** An app where nobody has been yet: its backend, its page, and its backend again. */

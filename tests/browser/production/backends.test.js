@@ -44,7 +44,7 @@ for (const [name, app] of Object.entries(backends)) {
       assert.equal(await page.locator('#who').textContent(), person.id);
     });
     assert.equal((await page.evaluate(async () => (await fetch('/api/who')).json())).userId, person.id);
-  });
+  }, { isSmoke: app === apps.express });
 
   productionTest(`${name}: lost cookies come back by one handshake`, async (visit) => {
     const { page, context } = visit;

@@ -120,7 +120,7 @@ productionTest('a satellite knows who is signed in on the primary domain', async
     await isNobody(page, apps.shop);
   });
   assert.notEqual((await backendSays(visit, apps.shop)).status, 'signed-in');
-});
+}, { isSmoke: true });
 
 productionTest('the application proxies the Frontend API', async (visit) => {
   const { page, context } = visit;

@@ -69,7 +69,7 @@ for (const app of [apps.express, apps.react]) {
       await page.goto(hosted('sign-in', app));
       await field(page, 'identifier').waitFor();
     });
-  });
+  }, { isSmoke: app === apps.express });
 }
 
 productionTest('whoever is signed in passes the hosted sign-in page', async (visit) => {

@@ -134,18 +134,22 @@ async function attempt(name, body, t, { timeout, ...options }) {
   }
 }
 
+// Set by run.sh --smoke: only the few tests that `make test` runs.
+const isSmokeOnly = process.env.BROWSER_SMOKE === '1';
+
 /**
  * A test with a browser. One that fails or hangs is done once more from its start in a Chromium of its own, as on a
  * busy machine a page may move under the pointer. What breaks, breaks twice; what failed once is told in the output, to
- * be looked into.
+ * be looked into, and `scripts/file_tests.py` counts it. Tests with `isSmoke` are part of `make test`.
  */
-export function browserTest(name, body, { timeout = 180_000, ...options } = {}) {
+export function browserTest(name, body, { timeout = 180_000, isSmoke = false, ...options } = {}) {
+  if (isSmokeOnly && !isSmoke) return;
   // Each attempt has its time, and as much again to start and end its browser and to tell what went wrong.
   test(name, { timeout: 4 * timeout }, async (t) => {
     try {
       await attempt(name, body, t, { timeout, ...options });
     } catch (error) {
-      t.diagnostic(`failed at first, and is done once more: ${error.stack}`);
+      t.diagnostic(`"${name}" failed at first, and is done once more: ${error.stack}`);
       await attempt(name, body, t, { timeout, isAlone: true, ...options });
     }
   });

@@ -65,7 +65,7 @@ async function messages(to, key) {
 /** The next message to an address, or one that is there already. Each is handed out once. */
 const read = new Set();
 async function nextMessage(to, key = secretKey) {
-  for (let tries = 0; tries < 100; tries += 1) {
+  for (let tries = 0; tries < 600; tries += 1) {
     const unread = (await messages(to, key)).filter((message) => !read.has(message.id));
     if (unread.length > 0) {
       unread.forEach((message) => read.add(message.id));
@@ -73,7 +73,7 @@ async function nextMessage(to, key = secretKey) {
     }
     await sleep(100);
   }
-  throw new Error(`No message to ${to} within 10 seconds.`);
+  throw new Error(`No message to ${to} within a minute.`);
 }
 
 export async function nextCode(to) {

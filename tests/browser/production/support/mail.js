@@ -69,7 +69,7 @@ export async function serveMail() {
 
   /** The next mail to an address, or one that is there already. Each is handed out once. */
   const next = async (address) => {
-    for (let tries = 0; tries < 200; tries += 1) {
+    for (let tries = 0; tries < 600; tries += 1) {
       const mail = mails.find(({ to, isRead }) => !isRead && to.includes(address));
       if (mail) {
         mail.isRead = true;
@@ -77,7 +77,7 @@ export async function serveMail() {
       }
       await sleep(100);
     }
-    throw new Error(`No mail to ${address} within 20 seconds.`);
+    throw new Error(`No mail to ${address} within a minute.`);
   };
   return { next, close: () => server.close() };
 }
