@@ -70,7 +70,11 @@ fn from_form(shape: &Shape, bytes: &[u8]) -> Result<Map<String, Value>> {
             continue;
         };
         if field.kind == JsonType::Array {
-            if let Value::Array(items) = fields.entry(name).or_insert_with(|| Value::Array(Vec::new())) {
+            let list = fields.entry(name).or_insert_with(|| Value::Array(Vec::new()));
+            // Components split a field at its commas, so an empty text comes from a comma at the end.
+            if let Value::Array(items) = list
+                && !text.trim().is_empty()
+            {
                 items.push(Value::String(text));
             }
             continue;
@@ -138,6 +142,12 @@ mod tests {
         assert_eq!(read(form), Ok(expected));
         assert_eq!(read("name="), Ok(json!({"name": null})));
         assert_eq!(read(""), Ok(json!({})));
+    }
+
+    #[test]
+    fn list_skips_empty_texts() {
+        assert_eq!(read("ids=&ids=x&ids=+&ids=y&ids="), Ok(json!({"ids": ["x", "y"]})));
+        assert_eq!(read("ids="), Ok(json!({"ids": []})));
     }
 
     #[test]

@@ -72,6 +72,25 @@ async fn several_addresses_are_invited_at_once_all_or_none() {
     assert_eq!(response(admin.get(&organization.path()).await)["total_count"], 10);
 }
 
+/// The invitation component splits its field at commas. A comma at the end sends an empty address.
+#[tokio::test]
+async fn bulk_invitation_ignores_empty_addresses() {
+    let t = server(|_| ()).await;
+    let organization = organization(&t).await;
+    let mut admin = admin(&t, &organization).await;
+    let path = format!("{}/bulk", organization.path());
+    let mut addresses: Vec<String> = (0..10).map(|nth| format!("p{nth}@example.com")).collect();
+    addresses.insert(3, " ".to_owned());
+    addresses.push(String::new());
+    let body = json!({"email_address": addresses, "role": "org:member"});
+    let created = response(admin.post(&path, body).await);
+    assert_eq!(created.as_array().unwrap().len(), 10);
+    assert_eq!(t.inbox().await.len(), 10);
+    let body = json!({"email_address": ["", ""], "role": "org:member"});
+    admin.post(&path, body).await.is_problem(422, "form_param_missing", "email_address");
+    assert_eq!(response(admin.get(&organization.path()).await)["total_count"], 10);
+}
+
 #[tokio::test]
 async fn members_list_what_is_pending_and_what_became_of_the_rest() {
     let t = server(|_| ()).await;
