@@ -1,6 +1,6 @@
 //! Origins of pages, read as browsers read them.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use url::{Host, Url};
 
@@ -23,6 +23,15 @@ pub fn is_local(url: &str) -> bool {
         Some(Host::Ipv4(address)) => is_local_v4(address),
         Some(Host::Ipv6(address)) => is_local_v6(address),
         None => false,
+    }
+}
+
+/// Returns whether an IP address is that of this machine or of a private network.
+pub fn is_local_address(address: &str) -> bool {
+    match address.parse() {
+        Ok(IpAddr::V4(address)) => is_local_v4(address),
+        Ok(IpAddr::V6(address)) => is_local_v6(address),
+        Err(_) => false,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use latchkey_base::kinds::{ClientId, OrganizationId, SessionActivityId, SessionId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
+use latchkey_kernel::origins::is_local_address;
 use latchkey_kernel::{object, word};
 use latchkey_organizations::memberships::view::FrontendMembershipView;
 use latchkey_people::users::model::User;
@@ -89,6 +90,10 @@ pub struct ActivityView<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(with = "String")]
     ip_address: Option<&'a str>,
+    /// Where the address is. Only a user's own list of sessions contains it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "String")]
+    country: Option<&'static str>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,7 +149,16 @@ fn activity(activity: &Activity) -> ActivityView<'_> {
         browser_name: activity.browser_name.as_deref(),
         browser_version: activity.browser_version.as_deref(),
         ip_address: activity.ip_address.as_deref(),
+        country: None,
     }
+}
+
+/// The activity for the list of devices in `<UserProfile/>`. The component prints the country in parentheses after the
+/// address, and prints empty parentheses without one. The server does not know the countries of addresses.
+fn activity_with_place(activity: &Activity) -> ActivityView<'_> {
+    let is_local = activity.ip_address.as_deref().is_some_and(is_local_address);
+    let place = if is_local { "local network" } else { "unknown location" };
+    ActivityView { country: Some(place), ..self::activity(activity) }
 }
 
 fn tasks(session: &Session) -> Option<Vec<TaskView>> {
@@ -222,7 +236,7 @@ pub fn active(session: &Session, now: Time) -> ActiveSessionView<'_> {
         expire_at: session.expire_at,
         abandon_at: session.abandon_at,
         last_active_at: session.last_active_at,
-        latest_activity: session.activity.as_ref().map(activity),
+        latest_activity: session.activity.as_ref().map(activity_with_place),
         actor: session.actor.as_ref(),
     }
 }

@@ -28,6 +28,34 @@ async fn people_see_where_they_are_signed_in() {
     assert!(all[0]["user"]["id"] == me.user.as_str() && all[0]["last_active_token"] == json!(null));
 }
 
+/// `<UserProfile/>` prints `ADDRESS (COUNTRY)`. Without a country it printed `127.0.0.1 ()`.
+#[tokio::test]
+async fn device_list_names_a_place_for_each_address() {
+    let t = TestServer::start().await;
+    let user = t.user_with_email("ada@example.com").await;
+    for (address, place) in [
+        ("127.0.0.1", "local network"),
+        ("192.168.1.20", "local network"),
+        ("::1", "local network"),
+        ("fd00::1", "local network"),
+        ("203.0.113.9", "unknown location"),
+        ("2001:db8::1", "unknown location"),
+    ] {
+        let token = t.post("/v1/sign_in_tokens", json!({"user_id": user})).await.ok();
+        let mut browser = t.browser();
+        browser.address.set_ip(address.parse().unwrap());
+        let body = json!({"strategy": "ticket", "ticket": token["token"]});
+        let sign_in = browser.post("/v1/client/sign_ins", body).await.ok();
+        let session = sign_in["response"]["created_session_id"].as_str().unwrap();
+        let active = browser.get("/v1/me/sessions/active").await.ok();
+        let own = active.as_array().unwrap().iter().find(|active| active["id"] == session).unwrap();
+        let activity = &own["latest_activity"];
+        assert_eq!((&activity["ip_address"], &activity["country"]), (&json!(address), &json!(place)));
+        let backend = t.get(&format!("/v1/sessions/{session}")).await.ok();
+        assert_eq!(backend["latest_activity"]["country"], Value::Null);
+    }
+}
+
 #[tokio::test]
 async fn people_end_their_other_sessions_after_a_recent_proof() {
     let t = TestServer::start().await;
