@@ -236,6 +236,38 @@ fn settings_are_changed_while_the_server_runs() {
 }
 
 #[test]
+fn provider_is_enabled_by_one_command_in_any_order() {
+    let home = Home::new();
+    home.serve().stop();
+    let secret = r#"{"social": {"github": {"client_secret": "s3cret"}}}"#;
+    std::fs::write(home.path("secret.json"), secret).unwrap();
+    let (id, enabled) = ("social.github.client_id=abc", "social.github.enabled=true");
+    let plain = "social.github.client_secret=s3cret";
+    let file = ["--file", "secret.json"];
+    for changes in [
+        vec![enabled, id, plain],
+        vec![plain, enabled, id],
+        vec![id, enabled, file[0], file[1]],
+        vec![file[0], file[1], enabled, id],
+    ] {
+        let line: Vec<&str> = ["settings", "set"].into_iter().chain(changes.clone()).collect();
+        let output = home.run(&line);
+        assert!(output.status.success(), "{changes:?}: {}", text(&output.stderr));
+        let provider = home.json(&["settings", "get", "--json", "social.github"]).0;
+        assert_eq!((&provider["client_id"], &provider["enabled"]), (&json!("abc"), &json!(true)));
+        assert!(home.run(&["settings", "reset", "social.github"]).status.success());
+    }
+    // The secret may be there before.
+    assert!(home.run(&["settings", "set", "--file", "secret.json"]).status.success());
+    assert!(home.run(&["settings", "set", id, enabled]).status.success());
+    assert!(home.run(&["settings", "reset", "social.github"]).status.success());
+    let output = home.run(&["settings", "set", id, enabled]);
+    let message = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(message.contains("Set client_secret too"), "{message}");
+}
+
+#[test]
 fn wrong_settings_are_refused_together_and_change_nothing() {
     let home = Home::new();
     home.json(&["instances", "create", "--environment", "development", "--json"]);

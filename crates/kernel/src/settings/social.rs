@@ -189,16 +189,23 @@ impl SocialProvider {
         self.name.as_deref().filter(|name| !name.is_empty()).unwrap_or_else(known)
     }
 
-    /// Whether it has everything that asking it needs.
-    pub fn has_credentials(&self, key: &str) -> bool {
-        let has_id = self.client_id.as_ref().is_some_and(|id| !id.is_empty());
-        match key {
-            MOCK | CUSTOM_MOCK => true,
-            "apple" => {
-                has_id && self.team_id.is_some() && self.key_id.is_some() && self.private_key.is_some()
-            }
-            _ => has_id && self.client_secret.is_some(),
+    /// Returns the names of the credentials that the provider needs and that are not set. `key` is the provider's key.
+    pub fn missing_credentials(&self, key: &str) -> Vec<&'static str> {
+        if is_mock(key) {
+            return Vec::new();
         }
+        let client_id = ("client_id", self.client_id.as_ref().is_some_and(|id| !id.is_empty()));
+        let proofs = if key == "apple" {
+            vec![
+                ("team_id", self.team_id.is_some()),
+                ("key_id", self.key_id.is_some()),
+                ("private_key", self.private_key.is_some()),
+            ]
+        } else {
+            vec![("client_secret", self.client_secret.is_some())]
+        };
+        let credentials = std::iter::once(client_id).chain(proofs);
+        credentials.filter(|(_, is_set)| !is_set).map(|(name, _)| name).collect()
     }
 }
 

@@ -149,12 +149,10 @@ impl ProviderFaults<'_> {
     }
 
     fn credentials(&mut self, provider: &SocialProvider) {
-        if provider.enabled && !provider.has_credentials(self.key) {
-            let needed = match self.key {
-                "apple" => "client_id, team_id, key_id and private_key",
-                _ => "client_id and client_secret",
-            };
-            self.add("enabled", format!("Set {needed} too: without them nobody can use it."));
+        let missing = provider.missing_credentials(self.key);
+        if provider.enabled && !missing.is_empty() {
+            let names = missing.join(" and ");
+            self.add("enabled", format!("Set {names} too, in the same command or before it."));
         }
     }
 
@@ -487,6 +485,17 @@ mod tests {
             let provider = json!({ key: {"name": "A", "discovery_url": "https://a.example/.well-known/openid-configuration"} });
             assert!(paths(provider).contains(&format!("social.{key}")), "{key}");
         }
+    }
+
+    #[test]
+    fn fault_names_only_the_credentials_that_are_missing() {
+        let fault = |key: &str, provider: Value| said(json!({ key: provider })).join("; ");
+        let google = json!({"enabled": true, "client_id": "id"});
+        assert!(fault("google", google).contains(": Set client_secret too,"));
+        let google = json!({"enabled": true, "client_id": ""});
+        assert!(fault("google", google).contains(": Set client_id and client_secret too,"));
+        let apple = json!({"enabled": true, "client_id": "id", "key_id": "K"});
+        assert!(fault("apple", apple).contains(": Set team_id and private_key too,"));
     }
 
     #[test]

@@ -165,7 +165,7 @@ pub fn find(act: &Act, environment: Environment, strategy: &str) -> Result<Conne
     let strategy = Strategy::by_account(key).ok_or_else(unsupported)?;
     let settings = act.settings.social.get(key).filter(|settings| settings.enabled);
     let settings = settings.ok_or_else(|| Error::new(Code::OauthProviderNotEnabled))?;
-    if !settings.has_credentials(key) {
+    if !settings.missing_credentials(key).is_empty() {
         return Err(Error::new(Code::OauthConfigMissing));
     }
     let mut settings = settings.clone();
