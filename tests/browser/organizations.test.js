@@ -9,7 +9,8 @@ import {
   newName, openProfile, openSwitcher, picture, rolesIn, still, workFor, worksFor,
 } from './support/organizations.js';
 import { newPerson } from './support/people.js';
-import { clerk, clerkProps, frontendUrl } from './support/server.js';
+import { clerk, clerkProps, frontendUrl, newInstance } from './support/server.js';
+import { serveBeside } from './support/site.js';
 
 let site;
 before(async () => {
@@ -28,6 +29,42 @@ const logoWidth = async (page) => {
     return node.naturalWidth;
   });
 };
+
+// `home_url` names another application of the same instance. The user came from this one.
+browserTest('organizations: components and hosted pages lead back to the application', async (visit, t) => {
+  const { page } = visit;
+  const instance = await newInstance('organizations.enabled=true', 'display.home_url="http://localhost:9/"');
+  const application = await serveBeside(instance);
+  t.after(() => application.close());
+  const person = await newPerson({ api: instance.clerk });
+  await signIn(page, `${application.url}/sign-in`, person);
+  await isSignedIn(page, person.email);
+  const create = async () => {
+    const name = newName();
+    await field(page, 'name').fill(name);
+    await press(page, 'Create organization');
+    await press(page, 'Skip');
+    await isSignedIn(page, person.email);
+    assert.equal(page.url(), `${application.url}/`);
+    return name;
+  };
+  await page.goto(`${application.url}/create-organization-by-default`);
+  await create();
+  // The hosted page knows the application by the referrer.
+  await page.evaluate((url) => window.location.assign(url), `${instance.frontendUrl}/create-organization`);
+  const name = await create();
+  const { data: [organization] } = await instance.clerk.organizations.getOrganizationList({ query: name });
+  const other = await newPerson({ api: instance.clerk });
+  await instance.clerk.organizations.createOrganizationMembership({
+    organizationId: organization.id, userId: other.id, role: 'org:admin',
+  });
+  await page.goto(`${application.url}/organization-by-default`);
+  await press(page, 'Leave organization');
+  await field(page, 'deleteOrganizationConfirmation').fill(name);
+  await press(page, 'Leave organization');
+  await isSignedIn(page, person.email);
+  assert.equal(page.url(), `${application.url}/`);
+});
 
 browserTest('organizations: created with a logo, renamed, switched, left and deleted', async (visit) => {
   const { page } = visit;

@@ -85,6 +85,8 @@ const pages = {
   '/profile': () => <UserProfile routing="hash" additionalOAuthScopes={scopes()} />,
   '/workplace': Workplace,
   '/create-organization': () => <CreateOrganization routing="hash" afterCreateOrganizationUrl="/workplace" />,
+  '/create-organization-by-default': () => <CreateOrganization routing="hash" />,
+  '/organization-by-default': () => <OrganizationProfile routing="hash" />,
   '/organization': () => <OrganizationProfile routing="hash" afterLeaveOrganizationUrl="/workplace" />,
   '/organizations': () => (
     <OrganizationList

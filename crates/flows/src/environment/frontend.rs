@@ -1,5 +1,7 @@
 //! What the script in a page must know about the instance before anybody does anything.
 
+use axum::http::HeaderMap;
+use axum::http::header::ORIGIN;
 use axum::response::Response;
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result};
@@ -40,9 +42,10 @@ pub fn routes(api: &mut Api<AppState>) {
         .only_reads();
 }
 
-async fn get(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
+async fn get(cx: Cx, RequestSite(site): RequestSite, headers: HeaderMap) -> Result<Response, Failure> {
     let roles = given_roles(&cx, &site.instance).await?;
-    cx.reply_unversioned(&view::environment(source(&site, &site.settings, &roles)))
+    let page_origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
+    cx.reply_unversioned(&view::environment(source_for_page(&site, &roles, page_origin)))
 }
 
 /// Scripts of development instances ask this way. A browser that has no token of a developer's browser yet
@@ -55,7 +58,8 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     }
     let site = &*visitor.site;
     let roles = given_roles(&cx, &site.instance).await?;
-    let mut response = cx.reply_unversioned(&view::environment(source(site, &site.settings, &roles)))?;
+    let source = source_for_page(site, &roles, visitor.origin.as_deref());
+    let mut response = cx.reply_unversioned(&view::environment(source))?;
     let is_kept = !site.is_apart_from_apps() || visitor.origin.as_deref() == origin(&site.base_url);
     if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native && is_kept {
         let token = introduce(&cx, site, visitor.client()).await?;
@@ -82,5 +86,23 @@ pub fn source<'a>(site: &'a Site, settings: &'a Settings, roles: &'a GivenRoles)
         settings,
         roles,
         portal_url: site.portal_url(),
+        application_origin: None,
     }
+}
+
+/// What the environment is derived from for a page at `page_origin`.
+fn source_for_page<'a>(
+    site: &'a Site,
+    roles: &'a GivenRoles,
+    page_origin: Option<&'a str>,
+) -> EnvironmentSource<'a> {
+    let application_origin = page_origin.filter(|origin| is_application(site, origin));
+    EnvironmentSource { application_origin, ..source(site, &site.settings, roles) }
+}
+
+/// Returns whether pages of an origin belong to an application of a development instance. The origin of the hosted pages
+/// belongs to an application only if the application is a proxy of the Frontend API.
+pub fn is_application(site: &Site, page_origin: &str) -> bool {
+    let is_hosted_page = !site.is_proxied && origin(site.portal_url()) == Some(page_origin);
+    site.is_development() && !is_hosted_page && origin(page_origin) == Some(page_origin)
 }

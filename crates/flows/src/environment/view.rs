@@ -34,6 +34,9 @@ pub struct EnvironmentSource<'a> {
     pub roles: &'a GivenRoles,
     /// Where the hosted pages are, without a slash at the end.
     pub portal_url: &'a str,
+    /// The origin of the application that the browser is on, or comes from. Only development instances have it: one
+    /// instance often has several applications on this machine, and `display.home_url` names one of them.
+    pub application_origin: Option<&'a str>,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -144,7 +147,15 @@ mod tests {
         let instance = &InstanceId::new(Time::from_ms(0), &SeededRng::new(1));
         let portal_url = "http://localhost:3401";
         let roles = &GivenRoles::default();
-        let source = EnvironmentSource { instance, environment, settings: &settings, roles, portal_url };
+        let application_origin = None;
+        let source = EnvironmentSource {
+            instance,
+            environment,
+            settings: &settings,
+            roles,
+            portal_url,
+            application_origin,
+        };
         serde_json::to_value(super::environment(source)).unwrap()
     }
 

@@ -51,6 +51,11 @@ impl Page {
         }
     }
 
+    /// Whether the page is about organizations.
+    pub fn is_of_organizations(self) -> bool {
+        matches!(self, Page::Organization | Page::CreateOrganization)
+    }
+
     /// Its title in the browser.
     pub const fn title(self) -> &'static str {
         match self {
@@ -92,8 +97,10 @@ pub struct Portal {
     pub after_sign_out_one_url: String,
     /// Where people get to after signing out.
     pub after_sign_out_all_url: String,
-    /// Where people get to after creating an organization because they had none; empty if they stay.
+    /// The page after an organization was created; empty if the components decide.
     pub after_create_organization_url: String,
+    /// The page after a user left an organization; empty if the components decide.
+    pub after_leave_organization_url: String,
     /// Where people get to after joining the waitlist; empty if they stay.
     pub after_join_waitlist_url: String,
     /// Where people find help; may be empty.

@@ -2,7 +2,7 @@
 
 use axum::Router;
 use axum::extract::FromRequestParts;
-use axum::http::header::HOST;
+use axum::http::header::{HOST, REFERER};
 use axum::http::request::Parts;
 use axum::http::uri::PathAndQuery;
 use axum::http::{HeaderMap, StatusCode, Uri};
@@ -26,8 +26,8 @@ use super::frontend;
 use super::model::{Page, Portal};
 use super::rules;
 use crate::dev_browsers::frontend::introduce;
-use crate::environment::frontend::source;
-use crate::environment::view::{GivenRoles, Pages};
+use crate::environment::frontend::{is_application, source};
+use crate::environment::view::{EnvironmentSource, GivenRoles, Pages};
 
 /// What a satellite's backend calls the page to come back to.
 const SATELLITE_ASKS: &str = "__clerk_redirect_url";
@@ -47,7 +47,7 @@ fn serving(page: Page) -> MethodRouter<AppState> {
         let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
         match elsewhere(&cx, &visitor, &host.to_ascii_lowercase(), &uri).await? {
             Some(there) => Ok(away(StatusCode::TEMPORARY_REDIRECT, there.as_str())?),
-            None => show(&cx, &visitor.site, page),
+            None => show_after(&cx, &visitor.site, page, referrer(&headers)),
         }
     })
 }
@@ -96,11 +96,31 @@ fn origin_of(url: &str) -> Option<String> {
     canonical(&format!("{scheme}://{}", hosts::authority(url)))
 }
 
+/// The origin of the page that a browser comes from.
+fn referrer(headers: &HeaderMap) -> Option<String> {
+    origin_of(headers.get(REFERER)?.to_str().ok()?)
+}
+
 /// A hosted page as an answer.
 pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
+    show_after(cx, site, shown, None)
+}
+
+/// A hosted page for a browser that comes from a page at the origin `referrer`. From the pages of organizations, browsers
+/// go back to the application that they come from. From other pages they do not: `/sign-in` is also opened by providers.
+fn show_after(cx: &Cx, site: &Site, shown: Page, referrer: Option<String>) -> Result<Response, Failure> {
     let display = &site.settings.display;
     let roles = GivenRoles::default();
-    let pages = Pages::of(source(site, &site.settings, &roles));
+    let source = source(site, &site.settings, &roles);
+    let pages = Pages::of(source);
+    let application_origin = referrer.as_deref().filter(|origin| {
+        shown.is_of_organizations()
+            && is_application(site, origin)
+            && redirects::for_token(site, Some(origin)).is_ok()
+    });
+    let back = application_origin.map(|_| Pages::of(EnvironmentSource { application_origin, ..source }));
+    let (after_create_organization_url, after_leave_organization_url) =
+        back.map(|pages| (pages.after_create_organization, pages.after_leave_organization)).unzip();
     let satellites = site.settings.satellites.iter().flat_map(|satellite| domains::origins(&satellite.name));
     // Hosted pages are gone to without leaving the host, whose cookies the browser has.
     let here = |url: String| match url.strip_prefix(site.portal_url()) {
@@ -125,7 +145,10 @@ pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
         after_sign_up_url,
         after_sign_out_one_url: here(pages.after_sign_out_one),
         after_sign_out_all_url: here(pages.after_sign_out_all),
-        after_create_organization_url: display.after_create_organization_url.clone().unwrap_or_default(),
+        after_create_organization_url: after_create_organization_url
+            .or_else(|| display.after_create_organization_url.clone())
+            .unwrap_or_default(),
+        after_leave_organization_url: after_leave_organization_url.unwrap_or_default(),
         after_join_waitlist_url: display.after_join_waitlist_url.clone().unwrap_or_default(),
         help_url: display.help_url.clone().unwrap_or_default(),
         logo_link_url: display.logo_link_url.clone().unwrap_or_default(),

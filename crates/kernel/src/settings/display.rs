@@ -53,9 +53,10 @@ pub struct Display {
     pub after_switch_session_url: Option<String>,
     /// Where one gets to after joining the waitlist. Without it the hosted page stays and says that one has joined.
     pub after_join_waitlist_url: Option<String>,
-    /// Where one gets to after creating an organization.
+    /// Page after the creation of an organization. Otherwise users of a development instance go back to the application
+    /// that they come from, and others to `home_url`.
     pub after_create_organization_url: Option<String>,
-    /// Where one gets to after leaving an organization.
+    /// Page after leaving an organization. The default is that of `after_create_organization_url`.
     pub after_leave_organization_url: Option<String>,
     /// Whether pages of a development instance say that they are.
     pub show_devmode_warning: bool,

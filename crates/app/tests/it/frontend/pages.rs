@@ -2,7 +2,7 @@
 
 use latchkey_kernel::instances::store::save_frontend_api;
 use latchkey_kernel::settings::Settings;
-use latchkey_testkit::{Tenant, TestServer};
+use latchkey_testkit::{Browser, Tenant, TestServer};
 use serde_json::{Value, json};
 
 async fn page(t: &TestServer, tenant: &Tenant, path: &str) -> (String, String) {
@@ -140,4 +140,66 @@ async fn the_host_sdks_take_for_that_of_the_pages_leads_to_them() {
     }
     let elsewhere = t.browser_at_host("accounts.example.org").open(path).await;
     elsewhere.is_error(400, "host_invalid");
+}
+
+/// The URLs of the environment that the components of organizations lead to.
+async fn organization_urls(browser: &mut Browser<'_>) -> Value {
+    let environment = browser.get("/v1/environment").await.ok();
+    let updated = browser.patch("/v1/environment", Value::Null).await.ok();
+    assert_eq!(environment, updated);
+    let config = &environment["display_config"];
+    json!([config["after_create_organization_url"], config["after_leave_organization_url"]])
+}
+
+/// An organization that was created in one application led to a page of the server, or into another application.
+#[tokio::test]
+async fn environment_leads_back_to_the_application_in_development() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let hosted = "http://localhost:3401/default-redirect";
+    let own = "http://localhost:3000/";
+    assert_eq!(organization_urls(&mut browser).await, json!([own, own]));
+    let mut settings = Settings::default();
+    settings.display.home_url = Some("http://localhost:5000/home".to_owned());
+    t.set_settings(settings.clone()).await;
+    assert_eq!(organization_urls(&mut browser).await, json!([own, own]));
+    settings.display.after_leave_organization_url = Some("http://localhost:5000/left".to_owned());
+    t.set_settings(settings).await;
+    assert_eq!(organization_urls(&mut browser).await, json!([own, "http://localhost:5000/left"]));
+    // Hosted pages, apps on devices and unusual origins have no application.
+    t.set_settings(Settings::default()).await;
+    for origin in ["http://localhost:3401", "null", "http://a.example/x", "chrome-extension://abc"] {
+        browser.origin = Some(origin.to_owned());
+        assert_eq!(organization_urls(&mut browser).await, json!([hosted, hosted]), "{origin}");
+    }
+    let mut production = t.browser_at(&t.other);
+    production.origin = Some("https://app.example.test".to_owned());
+    let urls = organization_urls(&mut production).await;
+    assert!(urls[0].as_str().unwrap().ends_with("/default-redirect"), "{urls}");
+}
+
+#[tokio::test]
+async fn hosted_organization_page_leads_back_to_the_application_in_development() {
+    let t = TestServer::start().await;
+    for (path, referrer, back) in [
+        ("/create-organization", "http://localhost:3000/", json!("http://localhost:3000/")),
+        ("/organization/x", "http://localhost:3000/a?b", json!("http://localhost:3000/")),
+        ("/organization", "http://localhost:3401/sign-in", Value::Null),
+        ("/organization", "https://evil.example/", Value::Null),
+        ("/organization", "javascript:alert(1)", Value::Null),
+        ("/sign-in", "http://localhost:3000/", Value::Null),
+    ] {
+        let mut browser = t.browser();
+        browser.headers = vec![("referer", referrer)];
+        let answer = browser.open(path).await;
+        let seen = facts(std::str::from_utf8(&answer.bytes).unwrap());
+        assert_eq!(seen["afterCreateOrganizationUrl"], back, "{path} from {referrer}");
+        assert_eq!(seen["afterLeaveOrganizationUrl"], back, "{path} from {referrer}");
+        assert_eq!(seen["afterSignInUrl"], "/default-redirect");
+    }
+    let mut production = t.browser_at(&t.other);
+    production.headers = vec![("referer", "https://app.example.test/")];
+    let answer = production.open("/create-organization").await;
+    let seen = facts(std::str::from_utf8(&answer.bytes).unwrap());
+    assert_eq!(seen["afterCreateOrganizationUrl"], Value::Null);
 }

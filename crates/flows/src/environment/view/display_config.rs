@@ -130,7 +130,7 @@ fn preferred(settings: &Settings) -> PreferredStrategy {
     }
 }
 
-/// Where pages lead: what the settings say, the application's home, or a hosted page.
+/// Where pages lead: what the settings say, the origin of the application, the application's home, or a hosted page.
 pub struct Pages {
     pub sign_in: String,
     pub sign_up: String,
@@ -154,7 +154,10 @@ impl Pages {
         let display: &Display = &source.settings.display;
         let hosted = |path: &str| format!("{}{path}", source.portal_url);
         let page = |own: &Option<String>, path: &str| own.clone().unwrap_or_else(|| hosted(path));
-        let home = page(&display.home_url, "/default-redirect");
+        let home = match source.application_origin {
+            Some(origin) => format!("{origin}/"),
+            None => page(&display.home_url, "/default-redirect"),
+        };
         let after = |own: &Option<String>| own.clone().unwrap_or_else(|| home.clone());
         let sign_in = page(&display.sign_in_url, "/sign-in");
         let choose = format!("{}/choose", sign_in.trim_end_matches('/'));
