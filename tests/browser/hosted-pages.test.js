@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 
 import { browserTest } from './support/browser.js';
-import { choosePassword, field, press, sees, signIn, typeCode } from './support/components.js';
+import { choosePassword, field, isSignedIn, press, sees, signIn, typeCode } from './support/components.js';
+import { expressApplication } from './support/express.js';
 import { newEmail, newPassword, newPerson } from './support/people.js';
-import { clerk, frontendUrl, newInstance, nextCode } from './support/server.js';
+import { clerk, clerkProps, frontendUrl, newInstance, nextCode } from './support/server.js';
+import { listen, serveApplication } from './support/site.js';
 
 const isAtHome = async (page, email) => {
   await page.getByRole('heading', { name: 'You are signed in' }).waitFor();
@@ -78,6 +80,48 @@ browserTest('hosted pages: query parameters neither run nor lead astray', async 
     await isAtHome(page, person.email);
     assert.equal(new URL(page.url()).origin, frontendUrl, target);
   }
+});
+
+// Backend SDKs add the token to the URL of the sign-in page.
+browserTest('hosted pages: the URL shows no token of the development browser', async (visit) => {
+  const { page } = visit;
+  const person = await newPerson();
+  const back = `${frontendUrl}/user`;
+  await page.goto(`${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(back)}&__clerk_db_jwt=dvb_example`);
+  await field(page, 'identifier').waitFor();
+  assert.equal(page.url(), `${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(back)}`);
+  await field(page, 'identifier').fill(person.email);
+  await press(page, 'Continue');
+  await field(page, 'password').fill(person.password);
+  assert.ok(!page.url().includes('__clerk_db_jwt'), page.url());
+  await press(page, 'Continue');
+  await page.getByText('Profile details').first().waitFor();
+  assert.equal(page.url(), back);
+});
+
+// A page without a backend would keep the token in the address bar. A backend may accept only its own session tokens.
+browserTest('hosted pages: they lead back to applications without a token in the URL', async (visit, t) => {
+  const { page } = visit;
+  const person = await newPerson();
+  const plain = await serveApplication(clerkProps);
+  let backend;
+  const strict = await listen((request, response) => backend(request, response));
+  backend = expressApplication({ proxyUrl: frontendUrl, authorizedParties: [strict.url] }, clerkProps);
+  t.after(() => Promise.all([plain.close(), strict.close()]));
+  const withToken = [];
+  page.on('request', (request) => {
+    const { origin, searchParams } = new URL(request.url());
+    if (origin !== frontendUrl && searchParams.has('__clerk_db_jwt')) withToken.push(request.url());
+  });
+  await page.goto(plain.url);
+  await page.getByRole('heading', { name: 'Signed out' }).waitFor();
+  await signIn(page, `${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(`${plain.url}/`)}`, person);
+  await isSignedIn(page, person.email);
+  assert.equal(page.url(), `${plain.url}/`);
+  await page.goto(`${frontendUrl}/sign-in?redirect_url=${encodeURIComponent(`${strict.url}/who`)}`);
+  await page.waitForURL(`${strict.url}/who`);
+  assert.equal(await page.locator('#who').textContent(), person.id);
+  assert.deepEqual(withToken, []);
 });
 
 browserTest('hosted pages: a place on the same origin is gone to', async (visit) => {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::{Code, Error, Result, rng};
 use latchkey_db::Tx;
 use latchkey_door::client::{self, mint};
-use latchkey_door::cookies::{self, HANDSHAKE, HANDSHAKE_NONCE};
+use latchkey_door::cookies::{self, DEV_BROWSER, HANDSHAKE, HANDSHAKE_NONCE};
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::reply::add_cookie;
 use latchkey_door::site::Site;
@@ -34,8 +34,9 @@ use super::satellites;
 use crate::dev_browsers::frontend::introduce;
 use crate::sync::rules::{DONE, SYNCED};
 
-/// What an earlier handshake may have left in the URL. Backends read the first of two, so it must go.
-const LEFT_OVER: [&str; 3] = [HANDSHAKE, HANDSHAKE_NONCE, "__clerk_help"];
+/// Parameters that an earlier redirect may have left in the URL. Backends read the first of two, so they must go. The
+/// token of a developer's browser travels in a cookie of the application.
+const LEFT_OVER: [&str; 4] = [HANDSHAKE, HANDSHAKE_NONCE, DEV_BROWSER, "__clerk_help"];
 
 /// How the answer can travel; nothing said is the first.
 const FORMATS: [&str; 3] = ["token", "nonce", ""];

@@ -1,5 +1,6 @@
 //! The page as text, and the policy that goes with it.
 
+use latchkey_door::cookies;
 use latchkey_kernel::page::{fill, in_script, in_text};
 use serde_json::json;
 
@@ -37,6 +38,7 @@ pub fn html(portal: &Portal, page: Page, nonce: &str) -> String {
         "helpUrl": on_the_web(&portal.help_url),
         "logoLinkUrl": on_the_web(&portal.logo_link_url),
         "isDevelopment": portal.is_development,
+        "sessionCookies": cookies::names(cookies::SESSION, &portal.publishable_key, true),
         "inboxUrl": portal.inbox_url,
         "redirectOrigins": portal.redirect_origins,
         "hasOwnScripts": portal.has_own_scripts,

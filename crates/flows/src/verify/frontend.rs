@@ -5,7 +5,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::Response;
 use latchkey_base::id::Id;
 use latchkey_base::{Code, Error, Result};
-use latchkey_door::cookies;
+use latchkey_door::cookies::{self, CookieScope};
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::Cx;
@@ -88,8 +88,12 @@ fn is_identified_by_app(visitor: &Visitor, page: &Destination) -> bool {
 /// The page with the new token of a developer's browser, if it got one that it does not find in a cookie.
 pub fn with_dev_browser(visitor: &Visitor, there: Destination) -> Destination {
     let Some(token) = visitor.new_dev_browser() else { return there };
-    let names_old = there.without(&[cookies::DEV_BROWSER]) != there;
-    let is_needed = names_old || !visitor.is_dev_browser_in_cookie;
+    let bare = there.without(&[cookies::DEV_BROWSER]);
+    let is_cookie_shared = CookieScope::host_of(&visitor.site.base_url).reaches(there.as_str());
+    if visitor.is_dev_browser_in_cookie && is_cookie_shared {
+        return bare;
+    }
+    let is_needed = bare != there || !visitor.is_dev_browser_in_cookie;
     match is_needed && redirects::for_token(&visitor.site, Some(there.as_str())).is_ok() {
         true => there.set(cookies::DEV_BROWSER, token),
         false => there,

@@ -68,6 +68,23 @@ async fn nobody_comes_back_signed_out_but_with_a_developers_browser() {
 }
 
 #[tokio::test]
+async fn handshake_removes_the_developers_token_from_the_url() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    let created = browser.post("/v1/dev_browser", Value::Null).await.ok();
+    let token = created["id"].as_str().unwrap().to_owned();
+    browser.dev_browser = Some(token.clone());
+    let page = format!("http://localhost:3000/page?__clerk_db_jwt={token}&a=1");
+    let path = format!("/v1/client/handshake?redirect_url={}&format=nonce", escape(&page));
+    let answer = browser.open(&path).await;
+    let (back, nonce) = answer.header("location").split_once("&__clerk_handshake_nonce=").unwrap();
+    assert_eq!(back, APP);
+    let payload = t.get(&format!("/v1/clients/handshake_payload?nonce={nonce}")).await.ok();
+    let directives: Vec<String> = serde_json::from_value(payload["directives"].clone()).unwrap();
+    assert_eq!(cookie(&directives, "__clerk_db_jwt"), Some(&*token));
+}
+
+#[tokio::test]
 async fn without_a_format_the_directives_are_a_signed_token() {
     let t = TestServer::start().await;
     user(&t, "ann@example.com").await;

@@ -393,6 +393,25 @@ async fn without_a_page_to_come_back_to_a_link_leads_to_the_hosted_one() {
     assert!(there.starts_with("http://localhost:3401/sign-in?__clerk_status=verified"), "{there}");
 }
 
+/// The page shares the cookie of the Frontend API, so the URL that the user sees needs no token.
+#[tokio::test]
+async fn link_removes_the_token_from_a_url_that_shares_the_cookie() {
+    let t = server(with_links).await;
+    ada(&t).await;
+    let mut browser = t.browser();
+    browser.patch("/v1/environment", json!({})).await.ok();
+    let old = browser.cookies["__clerk_db_jwt"].clone();
+    let back = format!("http://localhost:3000/done?__clerk_db_jwt={old}");
+    let id = identified(&mut browser, EMAIL).await;
+    let fields = json!({"strategy": "email_link", "redirect_url": back});
+    shown(step(&mut browser, &id, "prepare_first_factor", fields).await);
+    let opened = browser.open(&link(&t).await).await;
+    let location = opened.header("location");
+    assert!(location.starts_with("http://localhost:3000/done?__clerk_status=verified"), "{location}");
+    assert!(!location.contains("__clerk_db_jwt"), "{location}");
+    assert_ne!(browser.cookies["__clerk_db_jwt"], old);
+}
+
 #[tokio::test]
 async fn a_link_gives_a_developers_browser_its_new_token_in_the_url() {
     let t = server(with_links).await;
