@@ -29,7 +29,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::rules::{self, Carrier, Presence, directives};
+use super::rules::{self, Carrier, DevBrowserCookie, Presence, directives};
 use super::satellites;
 use crate::dev_browsers::frontend::introduce;
 use crate::sync::rules::{DONE, SYNCED};
@@ -210,9 +210,10 @@ async fn cookies_for(
         }),
         false => None,
     };
-    let lines = |presence: Option<&Presence<'_>>| {
-        directives(site, app, carrier, presence, dev_browser.as_deref(), is_suffixed)
-    };
+    let is_known = visitor.shown_dev_browser.is_some();
+    let dev_browser = dev_browser.as_deref().map(|token| DevBrowserCookie { token, is_known });
+    let lines =
+        |presence: Option<&Presence<'_>>| directives(site, app, carrier, presence, dev_browser, is_suffixed);
     let Some(shown_client) = client::load(cx, visitor).await? else { return Ok(lines(None)) };
     let active = shown_client.client().last_active_session.as_ref();
     let listed = shown_client.sessions();

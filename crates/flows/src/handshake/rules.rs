@@ -32,6 +32,14 @@ pub struct Presence<'a> {
     pub changed_at: Time,
 }
 
+/// The token of a developer's browser, for the cookie of the application.
+#[derive(Clone, Copy)]
+pub struct DevBrowserCookie<'a> {
+    pub token: &'a str,
+    /// Whether the browser sent the token with the handshake.
+    pub is_known: bool,
+}
+
 /// The cookies for the app at that origin, as complete `Set-Cookie` lines. Backends take the last session cookie for
 /// the token, so all of them are the same.
 pub fn directives(
@@ -39,7 +47,7 @@ pub fn directives(
     app: &str,
     carrier: &Carrier<'_>,
     presence: Option<&Presence<'_>>,
-    dev_browser: Option<&str>,
+    dev_browser: Option<DevBrowserCookie<'_>>,
     is_suffixed: bool,
 ) -> Vec<String> {
     let key = site.publishable_key();
@@ -56,11 +64,19 @@ pub fn directives(
         // What is left behind would be looked at again with every request.
         lines.extend(cookies::no_handshake(scope));
     }
-    if let Some(token) = dev_browser {
-        lines.extend(all(DEV_BROWSER, token));
-    }
     lines.push(cookies::for_backend(&cookies::suffixed(REFRESH, &key), refresh, app));
     lines.extend(cookies::client_uat(&CookieScope::domain_of(site, app), &named(CLIENT_UAT), changed_at));
-    lines.extend(all(SESSION, token));
+    let session = all(SESSION, token);
+    let Some(dev_browser) = dev_browser else {
+        lines.extend(session);
+        return lines;
+    };
+    // `@clerk/tanstack-react-start` 1.5 passes on only the last cookie. So the last one is the one that the backend lacks:
+    // without the token of the developer's browser, or without the session of a user, it asks again three times.
+    let browser = all(DEV_BROWSER, dev_browser.token);
+    let is_session_missing = presence.is_some() && dev_browser.is_known;
+    let (first, last) = if is_session_missing { (browser, session) } else { (session, browser) };
+    lines.extend(first);
+    lines.extend(last);
     lines
 }

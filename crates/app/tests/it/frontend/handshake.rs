@@ -67,6 +67,23 @@ async fn nobody_comes_back_signed_out_but_with_a_developers_browser() {
     assert_eq!(cookie(&again, "__clerk_db_jwt"), Some(&*token));
 }
 
+/// `@clerk/tanstack-react-start` 1.5.15 passes on only the last cookie, and began three handshakes at the first visit.
+#[tokio::test]
+async fn handshake_ends_with_the_cookie_that_the_backend_lacks() {
+    let t = TestServer::start().await;
+    user(&t, "ann@example.com").await;
+    let mut browser = t.browser();
+    let last =
+        |directives: Vec<String>| directives.last().unwrap().split('=').next().unwrap()[..9].to_owned();
+    assert_eq!(last(by_nonce(&t, &mut browser).await), "__clerk_d");
+    sign_in(&mut browser, "ann@example.com").await;
+    let directives = by_nonce(&t, &mut browser).await;
+    let token = cookie(&directives, "__clerk_db_jwt").unwrap().to_owned();
+    assert_eq!(last(directives), "__clerk_d");
+    browser.dev_browser = Some(token);
+    assert_eq!(last(by_nonce(&t, &mut browser).await), "__session");
+}
+
 #[tokio::test]
 async fn handshake_removes_the_developers_token_from_the_url() {
     let t = TestServer::start().await;
