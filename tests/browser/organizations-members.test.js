@@ -58,7 +58,7 @@ const ofMember = {
 browserTest('organizations: people are invited, join by link, get roles, leave and are removed', async (visit, t) => {
   const { page } = visit;
   const [admin, holder] = [await newPerson(), await newPerson()];
-  const organization = await newOrganization(admin);
+  const organization = await newOrganization(admin, clerk, { maxAllowedMemberships: 5 });
   const { id: orgId, slug: orgSlug } = organization;
   await signIn(page, `${site.url}/sign-in`, admin);
   await isSignedIn(page, admin.email);

@@ -13,8 +13,8 @@ export const still = { appearance: { options: { animations: false } } };
 export const newName = () => `Guild ${unique()}`;
 
 /** An organization made through the Backend API, whose creator is its admin. */
-export const newOrganization = (creator, api = clerk) =>
-  api.organizations.createOrganization({ name: newName(), createdBy: creator.id });
+export const newOrganization = (creator, api = clerk, more = {}) =>
+  api.organizations.createOrganization({ name: newName(), createdBy: creator.id, ...more });
 
 /** The roles in an organization by user, as the Backend API tells them. */
 export async function rolesIn(organization, api = clerk) {

@@ -156,7 +156,7 @@ async fn organizations_are_switched_on_and_set_up_by_the_api() {
     let t = TestServer::start().await;
     t.set_settings(Settings::default()).await;
     let before = t.get(ORGANIZATIONS).await.ok();
-    let expected = json!({"object": "organization_settings", "enabled": false, "max_allowed_memberships": 5,
+    let expected = json!({"object": "organization_settings", "enabled": false, "max_allowed_memberships": 0,
         "max_allowed_roles": 10, "max_allowed_domains": 10, "max_allowed_permissions": 50, "max_role_sets_allowed": 20,
         "creator_role": "org:admin", "admin_delete_enabled": true, "domains_enabled": false, "slug_disabled": false,
         "domains_enrollment_modes": [], "domains_default_role": "org:member",

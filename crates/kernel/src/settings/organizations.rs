@@ -43,7 +43,7 @@ impl Default for OrganizationSettings {
     fn default() -> OrganizationSettings {
         OrganizationSettings {
             enabled: false,
-            max_allowed_memberships: 5,
+            max_allowed_memberships: 0,
             admin_delete: true,
             slugs: true,
             force_selection: false,

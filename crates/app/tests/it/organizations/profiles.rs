@@ -13,7 +13,7 @@ async fn an_organization_is_created_with_its_creator_as_admin() {
     let body = json!({"name": " Legend Systems ", "created_by": ada, "public_metadata": {"tier": 1}});
     let made = t.post("/v1/organizations", body).await.ok();
     assert_eq!((&made["name"], &made["created_by"]), (&json!("Legend Systems"), &json!(ada)));
-    assert_eq!((&made["max_allowed_memberships"], &made["members_count"]), (&json!(5), &json!(1)));
+    assert_eq!((&made["max_allowed_memberships"], &made["members_count"]), (&json!(0), &json!(1)));
     assert_eq!(
         (&made["admin_delete_enabled"], &made["role_set_key"]),
         (&json!(true), &json!("role_set:default"))
