@@ -22,6 +22,7 @@ install -D -m 644 packaging/latchkey.service "$tree/usr/lib/systemd/system/latch
 install -D -m 640 packaging/latchkey.toml "$tree/etc/latchkey/latchkey.toml"
 install -D -m 644 -t "$tree/usr/share/doc/latchkey" README.md CHANGELOG.md SECURITY.md CONTRIBUTING.md Dockerfile
 install -D -m 644 -t "$tree/usr/share/doc/latchkey/docs" docs/*.md
+install -D -m 644 -t "$tree/usr/share/doc/latchkey/docs/images" docs/images/*.png
 install -D -m 644 LICENSE "$tree/usr/share/doc/latchkey/copyright"
 ln -s copyright "$tree/usr/share/doc/latchkey/LICENSE"
 
