@@ -7,6 +7,7 @@ use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::instances::store as instances;
+use latchkey_kernel::limits::ACTOR_TOKEN_SECONDS;
 use latchkey_people::tickets::actor_tokens::input::CreateActorToken;
 use latchkey_people::tickets::actor_tokens::model::ActorToken;
 use latchkey_people::tickets::actor_tokens::view::{self, ActorTokenView};
@@ -33,6 +34,8 @@ pub fn routes(api: &mut Api<AppState>) {
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -> Reply {
     tickets::check_actor_tokens(&key.settings)?;
     rules::check_actor(&input.actor)?;
+    let requested = input.expires_in_seconds;
+    let lifetime = tickets::lifetime_seconds(requested, ACTOR_TOKEN_SECONDS, &key.settings.tickets)?;
     let user: UserId = Id::parse(&input.user_id).ok_or_else(unknown_user)?;
     let mut tx = cx.app.db.read().await?;
     let signer = cx.app.signer(&mut tx, &key.instance, cx.now).await?;
@@ -40,8 +43,7 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateActorToken>) -
     drop(tx);
     let id = ActorTokenId::new(cx.now, &*cx.app.rng);
     let source = TicketSource::ActorToken(id.clone());
-    let (grant, ticket) =
-        tickets::issue(&signer, &key.instance, &source, user.clone(), input.expires_in_seconds, cx.now)?;
+    let (grant, ticket) = tickets::issue(&signer, &key, &source, user.clone(), lifetime, cx.now)?;
     let act = cx.act(&key);
     let created =
         cx.write(move |tx| Box::pin(async move { create_in(tx, &act, &user, id, grant, input).await }));

@@ -1,13 +1,13 @@
 //! What the components offer on development instances: turning on what they need.
 
 use axum::response::Response;
-use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::Tx;
 use latchkey_door::visitor::Visitor;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
-use latchkey_kernel::instances::store;
+use latchkey_kernel::instances::{change, store};
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_kernel::settings::{Settings, edit};
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
@@ -63,21 +63,22 @@ async fn enable(cx: Cx, visitor: Visitor, Form(input): Form<EnabledSetting>) -> 
     if let Some(is_allowed) = input.organization_allow_personal_accounts {
         changes.push(("organizations.force_selection".to_owned(), Value::Bool(!is_allowed)));
     }
-    let instance = site.instance.clone();
-    let written = cx.write(move |tx| Box::pin(async move { turned_on(tx, &instance, &changes).await }));
+    let origin = ChangeOrigin::from(&visitor.act(&cx));
+    let written = cx.write(move |tx| Box::pin(async move { turned_on(tx, &origin, &changes).await }));
     let settings = written.await?;
     let roles = given_roles(&cx, &site.instance).await?;
     cx.reply_unversioned(&view::environment(source(site, &settings, &roles)))
 }
 
 /// Where organizations are on already, everything stays as the developer has set it.
-async fn turned_on(tx: &mut Tx, id: &InstanceId, changes: &[(String, Value)]) -> Result<Settings> {
+async fn turned_on(tx: &mut Tx, origin: &ChangeOrigin, changes: &[(String, Value)]) -> Result<Settings> {
+    let id = &origin.instance;
     let instance = store::lock(tx, id).await?.ok_or_else(|| Error::not_found("instance", id))?;
     if instance.settings.organizations.enabled {
         return Ok(instance.settings);
     }
     let next = edit::changed(&instance.settings, changes)
         .map_err(|faults| Error::internal(format!("organizations cannot be enabled: {faults:?}")))?;
-    store::save_settings(tx, id, &next).await?;
+    change::save(tx, origin, &instance, None, &next).await?;
     Ok(next)
 }

@@ -32,15 +32,16 @@ pub fn routes(api: &mut Api<AppState>) {
 }
 
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateSignInToken>) -> Reply {
+    let requested = input.expires_in_seconds;
+    let lifetime = rules::lifetime_seconds(requested, SIGN_IN_TOKEN_SECONDS, &key.settings.tickets)?;
     let user: UserId = Id::parse(&input.user_id).ok_or_else(|| Error::not_found("user", &input.user_id))?;
     let mut tx = cx.app.db.read().await?;
     let signer = cx.app.signer(&mut tx, &key.instance, cx.now).await?;
     let host = instances::frontend_api(&mut tx, &key.instance).await?.unwrap_or_default();
     drop(tx);
     let id = SignInTokenId::new(cx.now, &*cx.app.rng);
-    let lifetime = input.expires_in_seconds.unwrap_or(SIGN_IN_TOKEN_SECONDS);
     let source = TicketSource::SignInToken(id.clone());
-    let (grant, ticket) = rules::issue(&signer, &key.instance, &source, user.clone(), lifetime, cx.now)?;
+    let (grant, ticket) = rules::issue(&signer, &key, &source, user.clone(), lifetime, cx.now)?;
     let act = cx.act(&key);
     let created =
         cx.write(move |tx| Box::pin(async move { create_in(tx, &act, user, id, grant, input).await }));

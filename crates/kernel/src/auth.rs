@@ -7,13 +7,13 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use axum::http::request::Parts;
-use latchkey_base::kinds::InstanceId;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::{Db, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_web::api::{Credential, Operation};
 use latchkey_web::bodies::BodyShare;
-use latchkey_web::edge::OperationIndex;
+use latchkey_web::edge::{OperationIndex, RequestKey};
 use latchkey_web::reply::Failure;
 use latchkey_web::signature::Argument;
 
@@ -25,6 +25,9 @@ use crate::{App, AppState};
 /// Proof that the caller holds a secret key of `instance`.
 pub struct SecretKey {
     pub instance: InstanceId,
+    /// The id of the key: of the one that the request shows, or that made the link token of the request. Links to the
+    /// inbox are made by the server and have none.
+    pub id: Option<SecretKeyId>,
     /// Whether it is a development or a production instance.
     pub environment: Environment,
     /// Its settings, as they are now.
@@ -82,19 +85,29 @@ pub async fn admit(app: &App, tx: &mut Tx, parts: &Parts, holder: Option<Holder>
     if let Some(share) = parts.extensions.get::<BodyShare>() {
         share.set_tenant(holder.id.as_str());
     }
+    if let Some(logged) = parts.extensions.get::<RequestKey>() {
+        logged.set(&holder.id, holder.key.as_ref());
+    }
     let settings = app.settings_of(tx, &holder).await?;
     if let Some(operation) = app.product.operations.get(operation(parts)) {
         let who = (holder.id.as_str(), holder.environment);
         app.rate_limits.check(&app.throttle, who, operation, parts.uri.path(), app.clock.now()).await?;
     }
-    Ok(SecretKey { instance: holder.id, environment: holder.environment, settings })
+    let Holder { id: instance, environment, key, .. } = holder;
+    Ok(SecretKey { instance, id: key, environment, settings })
 }
 
-/// Lets in whoever holds a pass of an instance, as if with its key. What the pass opens is the caller's to see.
-pub async fn admit_to(app: &App, parts: &Parts, instance: &InstanceId) -> Result<SecretKey> {
+/// Admits the holder of a link token like a holder of the secret key that made it. The calling code must check what the
+/// token is for, and whether the key still exists.
+pub async fn admit_to(
+    app: &App,
+    parts: &Parts,
+    instance: &InstanceId,
+    key: Option<SecretKeyId>,
+) -> Result<SecretKey> {
     let mut tx = app.db.read().await?;
     let holder = store::find_holder(&mut tx, instance).await?;
-    admit(app, &mut tx, parts, holder).await
+    admit(app, &mut tx, parts, holder.map(|holder| Holder { key, ..holder })).await
 }
 
 impl App {

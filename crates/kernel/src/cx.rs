@@ -9,7 +9,7 @@ use axum::http::header::{ACCEPT_LANGUAGE, USER_AGENT};
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue};
 use axum::response::Response;
-use latchkey_base::kinds::InstanceId;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::Rng;
 use latchkey_base::{Result, Time};
 use latchkey_db::{Numbered, Statement, TransactionBody, Tx};
@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::auth::SecretKey;
 use crate::jobs::JobParts;
+use crate::outbox::ChangeOrigin;
 use crate::reads::{LongTurn, Reads};
 use crate::registry::Registry;
 use crate::settings::Settings;
@@ -64,6 +65,8 @@ pub struct Cx {
 #[derive(Clone)]
 pub struct Act {
     pub instance: InstanceId,
+    /// The secret key of the request, or the one that made the link token of the request.
+    pub key: Option<SecretKeyId>,
     pub now: Time,
     /// Makes new ids, codes and secrets.
     pub rng: Arc<dyn Rng>,
@@ -94,6 +97,7 @@ impl Act {
     pub fn of_server(parts: &JobParts, instance: &InstanceId) -> Act {
         Act {
             instance: instance.clone(),
+            key: None,
             now: parts.clock.now(),
             rng: parts.rng.clone(),
             master: parts.master.clone(),
@@ -124,19 +128,26 @@ pub struct InstanceContext<'a> {
 impl Cx {
     /// What a transaction of this request needs, in the instance of the secret key.
     pub fn act(&self, key: &SecretKey) -> Act {
-        self.act_in(InstanceContext {
+        let act = self.act_in(InstanceContext {
             instance: &key.instance,
             settings: &key.settings,
             test_mode: key.test_mode(),
             url: self.app.api_url.clone(),
-        })
+        });
+        Act { key: key.id.clone(), ..act }
     }
 
-    /// The same in an instance that was found in another way than by a secret key.
+    /// The origin of changes of the configuration that the holder of the secret key makes.
+    pub fn change_origin(&self, key: &SecretKey) -> ChangeOrigin {
+        ChangeOrigin::from(&self.act(key))
+    }
+
+    /// The same as [`Cx::act`] in an instance that was found in another way than by a secret key.
     pub fn act_in(&self, context: InstanceContext<'_>) -> Act {
         self.instance.get_or_init(|| context.instance.clone());
         Act {
             instance: context.instance.clone(),
+            key: None,
             now: self.now,
             rng: self.app.rng.clone(),
             master: self.app.master.clone(),

@@ -3,21 +3,27 @@
 /// Writes the list once: the kinds, their names on the wire, and what they mean.
 macro_rules! events {
     (emitted { $($(#[doc = $meaning:literal])* $kind:ident = $name:literal;)* }
+     feed_only { $($(#[doc = $feed_meaning:literal])* $feed:ident = $feed_name:literal;)* }
      to_come { $($(#[doc = $later_meaning:literal])* $later:ident = $later_name:literal;)* }) => {
         /// A kind of event.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum Event {
             $($(#[doc = $meaning])* $kind,)*
+            $($(#[doc = $feed_meaning])* $feed,)*
             $($(#[doc = $later_meaning])* $later,)*
         }
 
         impl Event {
+            /// The kinds that webhook endpoints can ask for.
             pub const ALL: &[Event] = &[$(Event::$kind,)* $(Event::$later),*];
+            /// The kinds of changes of the configuration. They are in the feed, and no endpoint receives them.
+            pub const FEED_ONLY: &[Event] = &[$(Event::$feed),*];
 
             /// The name on the wire.
             pub fn name(self) -> &'static str {
                 match self {
                     $(Event::$kind => $name,)*
+                    $(Event::$feed => $feed_name,)*
                     $(Event::$later => $later_name,)*
                 }
             }
@@ -26,13 +32,14 @@ macro_rules! events {
             pub fn meaning(self) -> &'static str {
                 match self {
                     $(Event::$kind => concat!($($meaning),*),)*
+                    $(Event::$feed => concat!($($feed_meaning),*),)*
                     $(Event::$later => concat!($($later_meaning),*),)*
                 }
             }
 
             /// Whether anything causes it yet.
             pub fn is_emitted(self) -> bool {
-                matches!(self, $(Event::$kind)|*)
+                matches!(self, $(Event::$kind)|* | $(Event::$feed)|*)
             }
         }
     };
@@ -105,6 +112,42 @@ events! {
         /// An endpoint failed for so long that nothing is sent to it any more. Ours.
         WebhookEndpointDisabled = "webhookEndpoint.disabled";
     }
+    feed_only {
+        /// Settings of the instance were changed.
+        SettingsUpdated = "settings.updated";
+        /// A satellite domain was added.
+        DomainCreated = "domain.created";
+        /// A domain was changed.
+        DomainUpdated = "domain.updated";
+        /// A satellite domain was deleted.
+        DomainDeleted = "domain.deleted";
+        /// A redirect URL was listed.
+        RedirectUrlCreated = "redirectUrl.created";
+        /// A redirect URL was taken off the list.
+        RedirectUrlDeleted = "redirectUrl.deleted";
+        /// A JWT template was created.
+        JwtTemplateCreated = "jwtTemplate.created";
+        /// A JWT template was changed.
+        JwtTemplateUpdated = "jwtTemplate.updated";
+        /// A JWT template was deleted.
+        JwtTemplateDeleted = "jwtTemplate.deleted";
+        /// The template of an e-mail or text message was changed, or one of its variants for locales.
+        MessageTemplateUpdated = "messageTemplate.updated";
+        /// The template of an e-mail or text message got its default again.
+        MessageTemplateReverted = "messageTemplate.reverted";
+        /// A webhook endpoint was created.
+        WebhookEndpointCreated = "webhookEndpoint.created";
+        /// A webhook endpoint was changed, enabled or disabled.
+        WebhookEndpointUpdated = "webhookEndpoint.updated";
+        /// A webhook endpoint was deleted.
+        WebhookEndpointDeleted = "webhookEndpoint.deleted";
+        /// A webhook endpoint got another signing secret.
+        WebhookSecretRotated = "webhookSecret.rotated";
+        /// A further secret key of the instance was created.
+        SecretKeyCreated = "secretKey.created";
+        /// A secret key of the instance was revoked.
+        SecretKeyRevoked = "secretKey.revoked";
+    }
     to_come {
         /// A subscription was created.
         SubscriptionCreated = "subscription.created";
@@ -140,9 +183,14 @@ events! {
 }
 
 impl Event {
-    /// The kind of this name.
+    /// The kind of this name, if webhook endpoints can ask for it.
     pub fn parse(name: &str) -> Option<Event> {
         Event::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+
+    /// Returns whether events of this name are in the feed only.
+    pub fn is_feed_only(name: &str) -> bool {
+        Event::FEED_ONLY.iter().any(|kind| kind.name() == name)
     }
 }
 
@@ -157,5 +205,14 @@ mod tests {
             assert!(kind.meaning().ends_with('.'), "{}", kind.name());
         }
         assert_eq!(Event::parse("user.created "), None);
+    }
+
+    #[test]
+    fn changes_of_the_configuration_are_in_the_feed_only() {
+        for kind in Event::FEED_ONLY {
+            assert!(Event::is_feed_only(kind.name()) && kind.meaning().ends_with('.'), "{}", kind.name());
+            assert_eq!(Event::parse(kind.name()), None);
+        }
+        assert!(!Event::is_feed_only("user.created"));
     }
 }

@@ -12,6 +12,7 @@ use latchkey_web::version::Change;
 use crate::AppState;
 use crate::aging::{AgedRows, InstanceHistory};
 use crate::jobs::JobParts;
+use crate::key_tickets::KeyTickets;
 use crate::registry::Registry;
 
 /// What a group adds to the server. Everything but the name has a default: nothing.
@@ -33,6 +34,8 @@ pub struct Group {
     pub aged: &'static [AgedRows],
     /// What it keeps for as long as the instance says.
     pub histories: &'static [InstanceHistory],
+    /// Which tickets and link tokens it stores that backends make with a secret key.
+    pub tickets: &'static [KeyTickets],
     /// Its work outside of requests. Each runs until the server stops, and may be dropped at any moment.
     pub jobs: fn(&JobParts) -> Vec<Job>,
 }
@@ -52,6 +55,7 @@ impl Group {
             pages: |router| router,
             aged: &[],
             histories: &[],
+            tickets: &[],
             jobs: |_| Vec::new(),
         }
     }

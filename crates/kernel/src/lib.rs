@@ -21,6 +21,7 @@ pub mod group;
 pub mod hosts;
 pub mod instances;
 pub mod jobs;
+pub mod key_tickets;
 pub mod keyring;
 pub mod limits;
 pub mod migrations;

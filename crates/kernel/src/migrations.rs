@@ -181,4 +181,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0030_keys_of_tickets",
+        common: include_str!("../../../migrations/0030_keys_of_tickets.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

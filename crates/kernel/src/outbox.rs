@@ -1,13 +1,15 @@
 //! Writes events into the transaction that causes them. Nothing is sent here: workers take rows from the
 //! table after the commit.
 
-use crate::aging::InstanceHistory;
-use latchkey_base::kinds::{EventId, InstanceId};
+use std::sync::Arc;
+
+use latchkey_base::kinds::{EventId, InstanceId, SecretKeyId};
 use latchkey_base::rng::Rng;
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Numbered, Table, Tx, Value};
 use serde::Serialize;
 
+use crate::aging::InstanceHistory;
 use crate::cx::Act;
 use crate::events::Event;
 
@@ -21,6 +23,7 @@ pub static EVENTS: Table = Table::new("events", &["instance_id"]).fixed(&[
     "client_ip",
     "user_agent",
     "created_at",
+    "key_id",
     "seq",
 ]);
 
@@ -34,6 +37,7 @@ pub struct Origin<'a> {
     instance: &'a InstanceId,
     now: Time,
     rng: &'a dyn Rng,
+    key: Option<&'a SecretKeyId>,
     client_ip: &'a str,
     user_agent: &'a str,
 }
@@ -41,7 +45,7 @@ pub struct Origin<'a> {
 impl<'a> Origin<'a> {
     /// From the server itself, without a request.
     pub fn server(instance: &'a InstanceId, now: Time, rng: &'a dyn Rng) -> Origin<'a> {
-        Origin { instance, now, rng, client_ip: "", user_agent: "" }
+        Origin { instance, now, rng, key: None, client_ip: "", user_agent: "" }
     }
 
     /// When it happens.
@@ -52,9 +56,79 @@ impl<'a> Origin<'a> {
 
 impl<'a> From<&'a Act> for Origin<'a> {
     fn from(act: &'a Act) -> Origin<'a> {
-        let Act { instance, now, rng, client_ip, user_agent, .. } = act;
-        Origin { instance, now: *now, rng: &**rng, client_ip, user_agent }
+        let Act { instance, now, rng, key, client_ip, user_agent, .. } = act;
+        Origin { instance, now: *now, rng: &**rng, key: key.as_ref(), client_ip, user_agent }
     }
+}
+
+/// Who changes the configuration of an instance, when, and from where. It owns its parts, so that it can move into
+/// transactions.
+#[derive(Clone)]
+pub struct ChangeOrigin {
+    pub instance: InstanceId,
+    pub now: Time,
+    /// Makes new ids and secrets.
+    pub rng: Arc<dyn Rng>,
+    actor: Actor,
+    key: Option<SecretKeyId>,
+    client_ip: String,
+    user_agent: String,
+}
+
+/// The kind of party that changes the configuration.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Actor {
+    SecretKey,
+    CommandLine,
+    Browser,
+}
+
+impl ChangeOrigin {
+    /// A command of the operator.
+    pub fn command_line(instance: &InstanceId, now: Time, rng: Arc<dyn Rng>) -> ChangeOrigin {
+        ChangeOrigin {
+            instance: instance.clone(),
+            now,
+            rng,
+            actor: Actor::CommandLine,
+            key: None,
+            client_ip: String::new(),
+            user_agent: String::new(),
+        }
+    }
+}
+
+impl From<&Act> for ChangeOrigin {
+    fn from(act: &Act) -> ChangeOrigin {
+        ChangeOrigin {
+            instance: act.instance.clone(),
+            now: act.now,
+            rng: act.rng.clone(),
+            actor: if act.key.is_some() { Actor::SecretKey } else { Actor::Browser },
+            key: act.key.clone(),
+            client_ip: act.client_ip.clone(),
+            user_agent: act.user_agent.clone(),
+        }
+    }
+}
+
+impl<'a> From<&'a ChangeOrigin> for Origin<'a> {
+    fn from(origin: &'a ChangeOrigin) -> Origin<'a> {
+        let ChangeOrigin { instance, now, rng, key, client_ip, user_agent, .. } = origin;
+        Origin { instance, now: *now, rng: &**rng, key: key.as_ref(), client_ip, user_agent }
+    }
+}
+
+/// What an event says about a change of the configuration. It names what changed and contains no values, because these
+/// may be secrets.
+#[derive(Serialize)]
+struct ConfigurationChange<'a> {
+    object: String,
+    id: &'a str,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    changed: &'a [String],
+    actor: Actor,
 }
 
 /// An event, for callers that send several statements at once. `data` is the newest view. `subject` is what
@@ -75,6 +149,32 @@ pub fn event<'a>(
 pub fn emit(tx: &mut Tx, act: &Act, kind: Event, subject: &str, data: &impl Serialize) -> Result<()> {
     tx.append(event(act, kind, subject, data)?);
     Ok(())
+}
+
+/// Records a change of the configuration: of the object with this id, and of the named parts of it.
+pub fn emit_change(
+    tx: &mut Tx,
+    origin: &ChangeOrigin,
+    kind: Event,
+    id: &str,
+    changed: &[String],
+) -> Result<()> {
+    let change = ConfigurationChange { object: object(kind), id, changed, actor: origin.actor };
+    tx.append(event(origin, kind, id, &change)?);
+    Ok(())
+}
+
+/// The name of the object that a kind of event is about, such as `redirect_url`.
+fn object(kind: Event) -> String {
+    let noun = kind.name().split('.').next().unwrap_or_default();
+    let mut name = String::new();
+    for letter in noun.chars() {
+        if letter.is_ascii_uppercase() {
+            name.push('_');
+        }
+        name.push(letter.to_ascii_lowercase());
+    }
+    name
 }
 
 /// Records an event that tells a one-time code, which is sealed at rest.
@@ -104,6 +204,7 @@ fn numbered(
         origin.client_ip.into(),
         origin.user_agent.into(),
         origin.now.into(),
+        origin.key.into(),
     ];
     Numbered { series: origin.instance.as_str().to_owned(), statement: EVENTS.inserting(row) }
 }

@@ -25,6 +25,7 @@ pub mod secrets;
 mod sessions;
 pub mod social;
 mod social_faults;
+mod tickets;
 mod unbuilt;
 mod wallets;
 mod wording;
@@ -51,6 +52,7 @@ pub use sessions::{
     AttackProtection, Lockout, PreferredStrategy, SessionSettings, SignInSettings, SignUpMode, SignUpSettings,
 };
 pub use social::{SocialProvider, SocialSettings};
+pub use tickets::TicketSettings;
 
 /// Everything that can be set for an instance.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -108,6 +110,8 @@ pub struct Settings {
     pub messages: MessageSettings,
     /// How long events are kept, and where they may be sent.
     pub events: EventSettings,
+    /// How long tickets may be good for.
+    pub tickets: TicketSettings,
 }
 
 /// What users may do by themselves unless told otherwise.

@@ -25,8 +25,14 @@ use removals::Removals;
 use role_migrations::run::RoleMigrations;
 
 /// What the group adds to the server.
-pub const GROUP: Group =
-    Group { backend, register, aged: &[portal_links::store::AGED], jobs, ..Group::named("organizations") };
+pub const GROUP: Group = Group {
+    backend,
+    register,
+    aged: &[portal_links::store::AGED],
+    tickets: &[portal_links::ending::TICKETS],
+    jobs,
+    ..Group::named("organizations")
+};
 
 fn backend(api: &mut Api<AppState>) {
     orgs::backend::routes(api);

@@ -117,7 +117,7 @@ fn root() -> Command {
 
 fn keys() -> Command {
     Command::new("keys")
-        .about("List, create or revoke the secret keys of an instance")
+        .about("List, create or revoke the secret keys of an instance, and list the tickets they made")
         .long_about(
             "List, create or revoke the secret keys of an instance. They are kept as digests, so an earlier one cannot be \
              shown again. All of this works while the server runs. docs/KEYS.md says what to do when a key has leaked.",
@@ -142,14 +142,38 @@ fn keys() -> Command {
         )
         .subcommand(
             Command::new("revoke")
-                .about("Revoke a secret key: it is refused from the next request on")
+                .about("Revoke a secret key, and end the tickets and links it made")
+                .long_about(
+                    "Revoke a secret key: it is refused from the next request on. The sign-in tokens, actor tokens and \
+                     links it made end with it, unless --keep-tickets is given. Prints these, and the changes of the \
+                     configuration that were made with the key. docs/KEYS.md says what does not end.",
+                )
                 .arg(
                     Arg::new("key")
                         .value_name("KEY")
                         .required(true)
                         .help("Its id, such as key_…, or the key itself"),
                 )
-                .arg(instance_flag()),
+                .arg(
+                    Arg::new("keep-tickets")
+                        .long("keep-tickets")
+                        .action(ArgAction::SetTrue)
+                        .help("Keep its tickets and links, for a planned change of keys"),
+                )
+                .arg(instance_flag())
+                .arg(json_flag()),
+        )
+        .subcommand(
+            Command::new("tickets")
+                .about("List the tickets and link tokens that can still be used, with the secret key that made each")
+                .arg(
+                    Arg::new("key")
+                        .long("key")
+                        .value_name("ID")
+                        .help("Only those that this key made, such as key_…"),
+                )
+                .arg(instance_flag())
+                .arg(json_flag()),
         )
 }
 

@@ -3,6 +3,7 @@
 mod elsewhere;
 mod env;
 mod instances;
+mod key_tickets;
 mod keys;
 mod listeners;
 mod migrate;
@@ -13,13 +14,24 @@ mod trust;
 mod webhook_deliveries;
 mod webhooks;
 
+use std::sync::Arc;
+
 use clap::ArgMatches;
 use latchkey_app::GROUPS;
+use latchkey_base::kinds::InstanceId;
+use latchkey_base::rng::SystemRng;
+use latchkey_base::time::{Clock, SystemClock};
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_outbound::client::{Client, Options};
 
 use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::{frameworks, logging, reference, show};
+
+/// The origin of a change of the configuration that a command makes.
+pub(crate) fn change_origin(instance: &InstanceId) -> ChangeOrigin {
+    ChangeOrigin::command_line(instance, SystemClock.now(), Arc::new(SystemRng))
+}
 
 /// Runs the command the line names.
 pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
@@ -31,6 +43,7 @@ pub(crate) fn run(line: &ArgMatches) -> Result<(), Failure> {
             word if keys::has_flags(group) || word.is_none() => Err(keys::misplaced(group)),
             Some(("list", own)) => wait(keys::list(&configure(own)?, own)),
             Some(("revoke", own)) => wait(keys::revoke(&configure(own)?, own)),
+            Some(("tickets", own)) => wait(key_tickets::list(&configure(own)?, own)),
             Some((_, own)) => wait(keys::create(&configure(own)?, own)),
             None => Ok(()),
         },

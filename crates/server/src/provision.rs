@@ -2,6 +2,7 @@
 //! it, and with instances and their keys.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::SystemRng;
@@ -13,9 +14,11 @@ use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::domains::store as domains;
 use latchkey_kernel::environment::Environment;
+use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::model::{Instance, StoredKey};
 use latchkey_kernel::instances::{keys, rules, store};
 use latchkey_kernel::migrations;
+use latchkey_kernel::outbox::{ChangeOrigin, emit_change};
 use latchkey_people::users;
 
 use crate::config::Config;
@@ -256,7 +259,8 @@ pub(crate) async fn add_key(db: &Db, instance: &Instance) -> Result<Made, Failur
     let (copy, id, now) = (key.clone(), instance.id.clone(), SystemClock.now());
     let key_id = SecretKeyId::new(now, &SystemRng);
     let own = key_id.clone();
-    db.write(move |tx| Box::pin(async move { insert_key(tx, &id, (&own, &copy), now).await })).await?;
+    let origin = ChangeOrigin::command_line(&id, now, Arc::new(SystemRng));
+    db.write(move |tx| Box::pin(async move { add_key_in(tx, &origin, &own, &copy).await })).await?;
     Ok(Made {
         id: instance.id.clone(),
         environment: instance.environment,
@@ -264,6 +268,11 @@ pub(crate) async fn add_key(db: &Db, instance: &Instance) -> Result<Made, Failur
         key,
         key_id,
     })
+}
+
+async fn add_key_in(tx: &mut Tx, origin: &ChangeOrigin, id: &SecretKeyId, key: &Secret) -> Result<()> {
+    insert_key(tx, &origin.instance, (id, key), origin.now).await?;
+    emit_change(tx, origin, Event::SecretKeyCreated, id.as_str(), &[])
 }
 
 /// Whether a secret key is one of the instance's.

@@ -11,6 +11,7 @@ use latchkey_db::Value as Param;
 use latchkey_events::courier::{Courier, EVENTS_AT_ONCE};
 use latchkey_kernel::bell::Bell;
 use latchkey_kernel::environment::Environment;
+use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::store::save_settings;
 use latchkey_kernel::jobs::JobParts;
 use latchkey_kernel::settings::Settings;
@@ -88,7 +89,7 @@ impl TestServer {
         self.make_tenant(environment, settings).await
     }
 
-    /// The events of the development instance, oldest first.
+    /// The events of the development instance that endpoints can ask for, oldest first.
     pub async fn events(&self) -> Vec<EventRow> {
         let mut tx = self.db().read().await.unwrap();
         let sql =
@@ -102,7 +103,7 @@ impl TestServer {
             let data = sealed.map_or(data.into_bytes(), |sealed| self.master().open(&id, &sealed).unwrap());
             EventRow { data: serde_json::from_slice(&data).unwrap(), id, kind, subject }
         };
-        rows.into_iter().map(open).collect()
+        rows.into_iter().map(open).filter(|event| !Event::is_feed_only(&event.kind)).collect()
     }
 
     /// The messages in the inbox of the development instance, newest first.

@@ -88,6 +88,7 @@ impl TestServer {
     pub fn act(&self, tenant: &Tenant) -> Act {
         Act {
             instance: tenant.id.clone(),
+            key: None,
             now: self.clock.now(),
             rng: self.rng(),
             master: self.master.clone(),

@@ -3,8 +3,8 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use axum::extract::{MatchedPath, Request};
@@ -12,6 +12,7 @@ use axum::http::header::{CONNECTION, HOST};
 use axum::http::{HeaderValue, Method};
 use axum::middleware::Next;
 use axum::response::Response;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::rng::{self, Rng};
 use latchkey_base::{Code, Error};
 
@@ -53,6 +54,17 @@ pub struct Caused(Arc<AtomicI64>);
 /// gate only: visitors may come through a proxy of the application.
 #[derive(Clone)]
 pub struct WriteLimit(Arc<AnswerBudget>);
+
+/// The instance and the secret key of a backend request that is not a read, for its log line.
+#[derive(Clone, Default)]
+pub struct RequestKey(Arc<OnceLock<(InstanceId, Option<SecretKeyId>)>>);
+
+impl RequestKey {
+    /// Notes whose request it is.
+    pub fn set(&self, instance: &InstanceId, key: Option<&SecretKeyId>) {
+        self.0.get_or_init(|| (instance.clone(), key.cloned()));
+    }
+}
 
 impl WriteLimit {
     /// An error if a network leaves too many answers unread.
@@ -134,6 +146,10 @@ impl Edge {
         if is_write {
             request.extensions_mut().insert(WriteLimit(self.answers.clone()));
         }
+        let key = RequestKey::default();
+        if is_write {
+            request.extensions_mut().insert(key.clone());
+        }
         let refusal = match names_one_host(&request) {
             true => self.answers.refusal(network).filter(|_| is_write && !self.is_gated),
             false => Some(Error::new(Code::HostInvalid).saying(TWO_HOSTS)),
@@ -176,12 +192,31 @@ impl Edge {
         }
         let status = response.status().as_u16();
         index.map_or(&self.other, |index| &self.series[index]).record(status, duration_us);
+        let instance = key.0.get().map(|(instance, _)| instance.as_str());
+        let key = key.0.get().and_then(|(_, key)| key.as_ref()).map(SecretKeyId::as_str);
         // A successful read is the common case and tells the least.
         match is_quiet && status < 400 {
-            true => tracing::debug!(operation = name, status, duration_us, trace_id, "{name} {status}"),
+            true => tracing::debug!(
+                operation = name,
+                status,
+                duration_us,
+                trace_id,
+                instance.id = instance,
+                key.id = key,
+                "{name} {status}"
+            ),
             false => {
                 let shown = unknown.as_deref().unwrap_or(name);
-                tracing::info!(operation = name, status, code, duration_us, trace_id, "{shown} {status}");
+                tracing::info!(
+                    operation = name,
+                    status,
+                    code,
+                    duration_us,
+                    trace_id,
+                    instance.id = instance,
+                    key.id = key,
+                    "{shown} {status}"
+                );
             }
         }
         response

@@ -115,10 +115,11 @@ test('libraries of receivers believe what arrives', async () => {
   assert.equal(typeof bySdk.event_attributes.http_request.client_ip, 'string');
   assert.equal(typeof bySdk.event_attributes.http_request.user_agent, 'string');
   // It is what the operation answered and what the feed shows.
-  const { id, seq, ...rest } = await fromFeed(arrival.headers['svix-id']);
+  const { id, seq, key_id, ...rest } = await fromFeed(arrival.headers['svix-id']);
   assert.deepEqual(payload, rest);
   assert.equal(id, arrival.headers['svix-id']);
   assert.ok(seq > 0);
+  assert.match(key_id, /^key_/);
 });
 
 test('libraries of receivers refuse what was changed', async () => {

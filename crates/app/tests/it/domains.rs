@@ -8,6 +8,7 @@ mod proxies;
 use futures_util::future::join_all;
 use latchkey_kernel::environment::Environment::Production;
 use latchkey_kernel::instances::{change, store};
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_kernel::settings::{Satellite, Settings, SettingsFault};
 use latchkey_testkit::{Answer, LOCAL_HOST, Tenant, TestServer};
 use serde_json::{Value, json};
@@ -55,8 +56,9 @@ async fn set(t: &TestServer, tenant: &Tenant, setting: &str, value: Value) {
 
 /// What is wrong with a setting; nothing if it was changed.
 async fn faults(t: &TestServer, tenant: &Tenant, setting: &str, value: Value) -> Vec<SettingsFault> {
-    let (id, changes) = (tenant.id.clone(), [(setting.to_owned(), value)]);
-    let changed = t.db().write(move |tx| Box::pin(async move { change::settings(tx, &id, &changes).await }));
+    let (origin, changes) = (ChangeOrigin::from(&t.act(tenant)), [(setting.to_owned(), value)]);
+    let changed =
+        t.db().write(move |tx| Box::pin(async move { change::settings(tx, &origin, &changes).await }));
     changed.await.unwrap().err().unwrap_or_default()
 }
 

@@ -3,6 +3,7 @@
 
 use latchkey_kernel::environment::Environment::Production;
 use latchkey_kernel::instances::change;
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_kernel::settings::{Settings, SettingsFault};
 use latchkey_testkit::{Answer, Tenant, TestServer};
 use serde_json::{Value, json};
@@ -243,9 +244,10 @@ async fn the_environment_names_the_roles_also_while_organizations_are_off() {
 }
 
 async fn set(t: &TestServer, tenant: &Tenant, changes: Value) -> Result<(), Vec<String>> {
-    let id = tenant.id.clone();
+    let origin = ChangeOrigin::from(&t.act(tenant));
     let changes = vec![(String::new(), changes)];
-    let outcome = t.db().write(move |tx| Box::pin(async move { change::settings(tx, &id, &changes).await }));
+    let outcome =
+        t.db().write(move |tx| Box::pin(async move { change::settings(tx, &origin, &changes).await }));
     let said = |faults: Vec<SettingsFault>| faults.into_iter().map(|fault| fault.path).collect();
     outcome.await.unwrap().map(|_| ()).map_err(said)
 }

@@ -41,6 +41,7 @@ mod instance_settings;
 mod interstitial;
 mod jwt_templates;
 mod layers;
+mod leaked_keys;
 mod mailboxes;
 mod me;
 mod messages;

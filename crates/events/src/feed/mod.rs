@@ -2,6 +2,7 @@
 //! the compatible API.
 
 pub mod backend;
+pub mod by_key;
 pub mod model;
 pub mod store;
 pub mod view;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use latchkey_base::kinds::{EventId, InstanceId};
+use latchkey_base::kinds::{EventId, InstanceId, SecretKeyId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_jose::seal::MasterKey;
 
@@ -24,6 +24,8 @@ pub struct StoredEvent {
     pub client_ip: String,
     pub user_agent: String,
     pub created_at: Time,
+    /// The secret key of the request that caused it, or the one that made the link token of that request.
+    pub key: Option<SecretKeyId>,
 }
 
 /// What an event tells.

@@ -1,6 +1,6 @@
 //! Reading events. They are written by `outbox.rs` and never change.
 
-use latchkey_base::kinds::InstanceId;
+use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Tx};
 use latchkey_kernel::limits::EVENTS_BYTES;
@@ -41,11 +41,30 @@ pub async fn head(tx: &mut Tx, instance: &InstanceId) -> Result<i64> {
     Ok(tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or_default())
 }
 
+/// The number of the oldest event that is kept; 1 where there is none.
+pub async fn first(tx: &mut Tx, instance: &InstanceId) -> Result<i64> {
+    let sql = "SELECT coalesce(min(seq), 1) FROM events WHERE instance_id = $1";
+    Ok(tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or(1))
+}
+
+/// Number and kind of the events that a secret key caused, among those behind one number and up to another.
+pub async fn of_key(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    key: &SecretKeyId,
+    after: i64,
+    up_to: i64,
+) -> Result<Vec<(i64, String)>> {
+    let sql = "SELECT seq, kind FROM events \
+               WHERE instance_id = $1 AND seq > $2 AND seq <= $3 AND key_id = $4 ORDER BY seq";
+    let params = [instance.into(), after.into(), up_to.into(), key.into()];
+    Ok(tx.all(&[sql], &params, |row| Ok((row.int(0)?, row.text(1)?))).await?)
+}
+
 /// The number of the last event before a time; where none of those kept is, the one before the first of them. Looks at a few events only: their times
 /// are in the order of their numbers but for requests that took long.
 pub async fn last_before(tx: &mut Tx, instance: &InstanceId, time: Time) -> Result<i64> {
-    let sql = "SELECT coalesce(min(seq), 1) FROM events WHERE instance_id = $1";
-    let first = tx.maybe(&[sql], &[instance.into()], |row| row.int(0)).await?.unwrap_or(1);
+    let first = first(tx, instance).await?;
     let (mut low, mut high) = (first - 1, head(tx, instance).await?.max(first - 1));
     while low < high {
         let middle = low + (high - low + 1) / 2;
@@ -86,6 +105,7 @@ fn read(row: &Row<'_>) -> Result<StoredEvent, DbError> {
         client_ip: row.text(6)?,
         user_agent: row.text(7)?,
         created_at: row.time(8)?,
-        seq: row.int(9)?,
+        key: row.maybe_id(9)?,
+        seq: row.int(10)?,
     })
 }

@@ -1,6 +1,6 @@
 //! Events as applications see them: in the feed, and in what endpoints are sent.
 
-use latchkey_base::kinds::{EventId, InstanceId};
+use latchkey_base::kinds::{EventId, InstanceId, SecretKeyId};
 use latchkey_base::{Error, Result, Time};
 use latchkey_jose::seal::MasterKey;
 use latchkey_kernel::object;
@@ -59,6 +59,9 @@ pub struct EventView<'a> {
     /// server's; left out elsewhere. The event keeps its place, so that the feed has no gap and goes on.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     unreadable: bool,
+    /// The secret key of the request that caused the event, or the one that made the link of that request; null for
+    /// browsers, the command line and the server itself.
+    key_id: Option<&'a SecretKeyId>,
     #[serde(flatten)]
     about: AboutView<'a>,
 }
@@ -101,7 +104,14 @@ pub fn feed<'a>(
 ) -> FeedView<'a> {
     let shown = |event: &'a StoredEvent| {
         let data = readable(event, master);
-        EventView { id: &event.id, seq: event.seq, unreadable: data.is_none(), data, about: about(event) }
+        EventView {
+            id: &event.id,
+            seq: event.seq,
+            unreadable: data.is_none(),
+            data,
+            key_id: event.key.as_ref(),
+            about: about(event),
+        }
     };
     FeedView { object: ListObject::It, data: events.iter().map(shown).collect(), last_seq, has_more }
 }
@@ -146,6 +156,7 @@ mod tests {
             client_ip: "::1".to_owned(),
             user_agent: "\"quoted\"\u{7}".to_owned(),
             created_at: Time::from_ms(1_700_000_000_000),
+            key: None,
         };
         let master = MasterKey::from_bytes([1; 32]);
         let shown = serde_json::to_string(&payload(&event, &master).unwrap()).unwrap();

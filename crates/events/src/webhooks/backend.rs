@@ -4,7 +4,7 @@ use axum::http::StatusCode;
 use axum::response::IntoResponse;
 use latchkey_base::kinds::WebhookEndpointId;
 use latchkey_base::page::Paging;
-use latchkey_base::{Code, Error, Result};
+use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::events::Event;
@@ -76,7 +76,7 @@ async fn begin(cx: Cx, key: SecretKey) -> Reply {
     let (instance, now) = (key.instance.clone(), cx.now);
     let is_new = cx.write(move |tx| Box::pin(async move { store::insert_app(tx, &instance, now).await }));
     match is_new.await? {
-        true => linked(&cx, Pass { instance: key.instance, app_created_at: cx.now }),
+        true => linked(&cx, key, cx.now),
         false => Err(Error::new(Code::SvixAppExists).into()),
     }
 }
@@ -90,17 +90,20 @@ async fn end(cx: Cx, key: SecretKey) -> Reply {
     if !had_app && ids.is_empty() {
         return Err(Error::new(Code::SvixAppMissing).into());
     }
-    endpoints::delete(&cx.app.db, &key.instance, ids).await?;
+    endpoints::delete(&cx.app.db, &cx.change_origin(&key), ids).await?;
     Ok(StatusCode::NO_CONTENT.into_response())
 }
 
 async fn link(cx: Cx, key: SecretKey) -> Reply {
     let found = store::find_app(&mut cx.app.db.read().await?, &key.instance).await?;
     let app_created_at = found.ok_or_else(|| Error::new(Code::SvixAppMissing))?;
-    linked(&cx, Pass { instance: key.instance, app_created_at })
+    linked(&cx, key, app_created_at)
 }
 
-fn linked(cx: &Cx, pass: Pass) -> Reply {
+fn linked(cx: &Cx, key: SecretKey, app_created_at: Time) -> Reply {
+    let SecretKey { instance, id, .. } = key;
+    let id = id.ok_or_else(|| Error::internal("a link to the webhooks page without a secret key"))?;
+    let pass = Pass { instance, app_created_at, key: id };
     let token = tokens::issue(&pass, &cx.app.master, cx.now)?;
     cx.reply(&SvixUrlView { svix_url: tokens::url(&cx.app.api_url, &token) })
 }
@@ -124,12 +127,9 @@ async fn list(cx: Cx, Manager(key): Manager, Query(paging): Query<Paging>) -> Re
 
 async fn create(cx: Cx, Manager(key): Manager, Input(input): Input<CreateWebhookEndpoint>) -> Reply {
     rules::check_new(&input, key.settings.events.reach(key.environment))?;
-    let act = cx.act(&key);
-    let work = cx.write(move |tx| {
-        Box::pin(
-            async move { endpoints::create(tx, &act.instance, input, &act.master, act.now, &*act.rng).await },
-        )
-    });
+    let (origin, master) = (cx.change_origin(&key), cx.app.master.clone());
+    let work =
+        cx.write(move |tx| Box::pin(async move { endpoints::create(tx, &origin, input, &master).await }));
     let endpoint = work.await?;
     let health = endpoints::health(&mut cx.backend_reads(&key.instance).short().await?, &endpoint).await?;
     cx.reply(&view::new_endpoint(&endpoint, &health, &secrets::open(&endpoint, &cx.app.master)?))
@@ -147,7 +147,7 @@ async fn update(
     Input(input): Input<UpdateWebhookEndpoint>,
 ) -> Reply {
     rules::check_change(&input, key.settings.events.reach(key.environment))?;
-    let endpoint = endpoints::update(&cx.app.db, &key.instance, &id, input, cx.now).await?;
+    let endpoint = endpoints::update(&cx.app.db, &cx.change_origin(&key), &id, input).await?;
     cx.app.bell.ring_workers();
     shown(&cx, &endpoint).await
 }
@@ -155,7 +155,7 @@ async fn update(
 async fn delete(cx: Cx, Manager(key): Manager, Path(id): Path<WebhookEndpointId>) -> Reply {
     let gone = deleted("webhook_endpoint", &id);
     find(&cx, &key, &id).await?;
-    match endpoints::delete(&cx.app.db, &key.instance, vec![id.clone()]).await? {
+    match endpoints::delete(&cx.app.db, &cx.change_origin(&key), vec![id.clone()]).await? {
         0 => Err(not_found(&id).into()),
         _ => cx.reply(&gone),
     }
@@ -173,13 +173,11 @@ async fn rotate(
     Input(input): Input<RotateWebhookSecret>,
 ) -> Reply {
     rules::check_rotation(&input)?;
-    let act = cx.act(&key);
-    let secret = input.secret.unwrap_or_else(|| signing_secrets::generate(&*act.rng));
+    let (origin, master) = (cx.change_origin(&key), cx.app.master.clone());
+    let secret = input.secret.unwrap_or_else(|| signing_secrets::generate(&*origin.rng));
+    let overlap = input.expire_old_in_seconds;
     let work = cx.write(move |tx| {
-        Box::pin(async move {
-            let which = (&act.instance, &id);
-            endpoints::rotate(tx, which, secret, input.expire_old_in_seconds, &act.master, act.now).await
-        })
+        Box::pin(async move { endpoints::rotate(tx, &origin, &id, secret, overlap, &master).await })
     });
     let endpoint = work.await?;
     cx.reply(&view::secrets(&secrets::open(&endpoint, &cx.app.master)?, cx.now))

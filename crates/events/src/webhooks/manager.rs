@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use latchkey_base::{Code, Error, Result};
 use latchkey_kernel::auth::{self, SecretKey};
+use latchkey_kernel::instances::store as instances;
 use latchkey_kernel::{App, AppState};
 use latchkey_web::api::Operation;
 use latchkey_web::reply::Failure;
@@ -35,8 +36,11 @@ impl FromRequestParts<AppState> for Manager {
 async fn by_token(app: &App, parts: &Parts, token: &str) -> Result<SecretKey> {
     let refused = || Error::new(Code::WebhookPortalTokenInvalid);
     let pass = tokens::read(token, &app.master, app.clock.now()).ok_or_else(refused)?;
-    if store::find_app(&mut app.db.read().await?, &pass.instance).await? != Some(pass.app_created_at) {
+    let mut tx = app.db.read().await?;
+    let is_current = store::find_app(&mut tx, &pass.instance).await? == Some(pass.app_created_at);
+    if !is_current || !instances::has_good_tickets(&mut tx, &pass.instance, &pass.key).await? {
         return Err(refused());
     }
-    auth::admit_to(app, parts, &pass.instance).await
+    drop(tx);
+    auth::admit_to(app, parts, &pass.instance, Some(pass.key)).await
 }

@@ -3,6 +3,7 @@
 use latchkey_base::Time;
 use latchkey_base::kinds::{InstanceId, WebhookEndpointId};
 use latchkey_base::secret::Secret;
+use latchkey_kernel::events::Event;
 
 /// Where events are sent.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +31,8 @@ pub struct Endpoint {
 impl Endpoint {
     /// Whether it wants events of a kind.
     pub fn wants(&self, kind: &str) -> bool {
-        self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind)
+        let is_for_endpoints = !Event::is_feed_only(kind);
+        is_for_endpoints && (self.kinds.is_empty() || self.kinds.iter().any(|wanted| wanted == kind))
     }
 }
 

@@ -21,6 +21,7 @@ pub fn event(kind: Event, instance: &InstanceId, now: Time, rng: &dyn Rng) -> Re
         id: EventId::new(now, rng),
         kind: kind.name().to_owned(),
         created_at: now,
+        key: None,
         client_ip: "192.0.2.10".to_owned(),
         user_agent: "Mozilla/5.0 (test event)".to_owned(),
         seq: 0,

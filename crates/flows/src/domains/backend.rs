@@ -123,7 +123,7 @@ where
             return Err(edit.taken());
         }
     }
-    let outcome = change::with_host(tx, &act.instance, edit.host.as_deref(), &edit.edits).await?;
+    let outcome = change::with_host(tx, &act.into(), edit.host.as_deref(), &edit.edits).await?;
     let ChangedSettings { before, after } = outcome.map_err(|faults| edit.refusal(faults))?;
     let left = edit.host.is_some().then(|| before.frontend_api.clone());
     if let Some(left) = &left {

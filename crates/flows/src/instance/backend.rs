@@ -134,7 +134,7 @@ async fn update_organizations_in(
     if after != before {
         access::save(tx, &after, act.now).await?;
     }
-    let changed = change::settings(tx, &act.instance, &changes.edits()).await?;
+    let changed = change::settings(tx, &act.into(), &changes.edits()).await?;
     Ok((changed.map_err(|faults| changes.refusal(faults))?.after, after))
 }
 
@@ -175,9 +175,10 @@ async fn changed(cx: &Cx, key: SecretKey, changes: FieldChanges) -> Result<Arc<S
     if changes.0.is_empty() {
         return Ok(key.settings);
     }
+    let origin = cx.change_origin(&key);
     cx.write(move |tx| {
         Box::pin(async move {
-            let outcome = change::settings(tx, &key.instance, &changes.edits()).await?;
+            let outcome = change::settings(tx, &origin, &changes.edits()).await?;
             Ok(Arc::new(outcome.map_err(|faults| changes.refusal(faults))?.after))
         })
     })

@@ -319,6 +319,7 @@ mod tests {
         let rng = SeededRng::new(9);
         Act {
             instance: InstanceId::new(NOW, &rng),
+            key: None,
             now: NOW,
             rng: Arc::new(rng),
             master: Arc::new(MasterKey::from_bytes([7; 32])),

@@ -17,6 +17,8 @@ pub struct Holder {
     pub environment: Environment,
     /// Which settings are in force.
     pub settings_revision: i64,
+    /// The secret key that the request shows, or that made its link token.
+    pub key: Option<SecretKeyId>,
 }
 
 /// An instance as a request of a browser finds it.
@@ -43,13 +45,14 @@ static SIGNING_KEYS: Table = Table::new("signing_keys", &["instance_id", "kid"])
 ]);
 static SECRET_KEYS: Table =
     Table::new("secret_keys", &["digest"]).fixed(&["id", "instance_id", "hint", "created_at"]);
+static REPLACED_KEYS: Table = Table::new("replaced_keys", &["instance_id", "id"]).fixed(&["revoked_at"]);
 const SELECT_FOUND: &str = "SELECT id, environment, settings_revision, frontend_api FROM instances";
 
 /// The instance a key digest belongs to.
 pub async fn find_by_key(tx: &mut Tx, digest: &[u8]) -> Result<Option<Holder>> {
-    let sql = "SELECT id, environment, settings_revision FROM instances \
-               WHERE id = (SELECT instance_id FROM secret_keys WHERE digest = $1)";
-    Ok(tx.maybe(&[sql], &[digest.into()], read_holder).await?)
+    let sql = "SELECT i.id, i.environment, i.settings_revision, k.id FROM secret_keys k \
+               JOIN instances i ON i.id = k.instance_id WHERE k.digest = $1";
+    Ok(tx.maybe(&[sql], &[digest.into()], read_key_holder).await?)
 }
 
 /// An instance as the holder of a pass finds it.
@@ -254,6 +257,25 @@ pub async fn delete_key(tx: &mut Tx, instance: &InstanceId, id: &SecretKeyId) ->
     Ok(())
 }
 
+/// Notes that the tickets and link tokens of a revoked key stay good.
+pub async fn insert_replaced_key(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    id: &SecretKeyId,
+    now: Time,
+) -> Result<()> {
+    REPLACED_KEYS.insert_new(tx, &[instance.into(), id.into(), now.into()]).await?;
+    Ok(())
+}
+
+/// Returns whether tickets and link tokens of a key are good: the key exists, or it was revoked without them. They are
+/// checked when they are used, because a request that was in progress can make one after its key was revoked.
+pub async fn has_good_tickets(tx: &mut Tx, instance: &InstanceId, key: &SecretKeyId) -> Result<bool> {
+    let sql = "SELECT 1 FROM secret_keys WHERE instance_id = $1 AND id = $2 \
+               UNION ALL SELECT 1 FROM replaced_keys WHERE instance_id = $1 AND id = $2 LIMIT 1";
+    Ok(tx.exists(&[sql], &[instance.into(), key.into()]).await?)
+}
+
 /// Deletes up to `limit` rows of an instance that is going away from a table whose rows these columns tell apart. Says
 /// whether there were any.
 pub async fn delete_some(
@@ -321,7 +343,13 @@ pub async fn past_public_keys(tx: &mut Tx, instance: &InstanceId) -> Result<Vec<
 
 /// Reads a holder from `id, environment, settings_revision`.
 pub fn read_holder(row: &Row<'_>) -> Result<Holder, DbError> {
-    Ok(Holder { id: row.id(0)?, environment: read_environment(row.str(1)?)?, settings_revision: row.int(2)? })
+    let environment = read_environment(row.str(1)?)?;
+    Ok(Holder { id: row.id(0)?, environment, settings_revision: row.int(2)?, key: None })
+}
+
+/// Reads the holder of a secret key from `id, environment, settings_revision` of the instance and `id` of the key.
+pub fn read_key_holder(row: &Row<'_>) -> Result<Holder, DbError> {
+    Ok(Holder { key: row.maybe_id(3)?, ..read_holder(row)? })
 }
 
 /// Reads what [`INSTANCE_WITH_SIGNING_KEY`] selects.

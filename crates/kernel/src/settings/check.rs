@@ -70,6 +70,7 @@ impl Settings {
         satellites::check_proxy(self.proxy_url.as_deref(), &mut faults);
         self.messages.check(&mut faults);
         self.events.check(&mut faults);
+        self.tickets.check(&mut faults);
         self.organizations.check(&mut faults);
         self.native_settings.check(&mut faults);
         faults.0

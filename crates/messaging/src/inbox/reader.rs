@@ -50,5 +50,5 @@ async fn by_pass(parts: &Parts, AppState(app): &AppState) -> Result<SecretKey> {
         )
     };
     let instance = instance.ok_or_else(ended)?;
-    auth::admit_to(app, parts, &instance).await
+    auth::admit_to(app, parts, &instance, None).await
 }

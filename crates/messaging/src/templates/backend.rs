@@ -6,6 +6,8 @@ use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::events::Event;
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_kernel::wire::{ListView, MaybePaginated, PageQuery};
 use latchkey_letters::model::System;
 use latchkey_letters::{catalogue, samples, writing};
@@ -19,7 +21,7 @@ use super::model::{Changes, StoredTemplate, Template};
 use super::rules::{self, Draft};
 use super::view::{PreviewView, TemplateView};
 use crate::messages::data;
-use crate::templates::{guard, locales, store, view};
+use crate::templates::{events, guard, locales, store, view};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Email & SMS Templates");
@@ -115,13 +117,16 @@ async fn toggle(
 
 async fn revert(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let system = rules::named(&path)?;
-    let instance = key.instance.clone();
-    let reverted =
-        cx.write(move |tx| Box::pin(async move { store::delete(tx, &instance, system, "").await })).await?;
-    match reverted {
-        true => shown(&cx, &key, system, None),
-        false => Err(Error::new(Code::TemplateRevertError).into()),
+    let origin = cx.change_origin(&key);
+    cx.write(move |tx| Box::pin(async move { revert_in(tx, &origin, system).await })).await?;
+    shown(&cx, &key, system, None)
+}
+
+async fn revert_in(tx: &mut Tx, origin: &ChangeOrigin, system: &'static System) -> Result<()> {
+    if !store::delete(tx, &origin.instance, system, "").await? {
+        return Err(Error::new(Code::TemplateRevertError));
     }
+    events::emit(tx, origin, Event::MessageTemplateReverted, system, "")
 }
 
 async fn preview(
@@ -188,6 +193,7 @@ where
     let new = StoredTemplate::new(act.instance.clone(), system, "", act.now);
     let stored = rules::stored(before, changes, new, act.now);
     store::save(tx, &stored).await?;
+    events::emit(tx, &act.into(), Event::MessageTemplateUpdated, system, "")?;
     Ok(Some(stored))
 }
 

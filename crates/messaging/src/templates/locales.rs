@@ -5,7 +5,9 @@ use latchkey_db::Tx;
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::events::Event;
 use latchkey_kernel::limits::TEMPLATE_LOCALES;
+use latchkey_kernel::outbox::ChangeOrigin;
 use latchkey_kernel::wire::ListView;
 use latchkey_letters::model::System;
 use latchkey_web::api::Api;
@@ -16,7 +18,7 @@ use super::input::PutTemplateLocale;
 use super::model::{Changes, StoredTemplate};
 use super::rules::{self, Draft};
 use super::view::{self, DeletedLocaleView, LocaleObject, LocaleView};
-use super::{guard, store};
+use super::{events, guard, store};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.get("/templates/{template_type}/{slug}/locales", "ListTemplateLocales", list)
@@ -83,19 +85,22 @@ async fn put_in(
     let new = StoredTemplate::new(act.instance.clone(), system, locale, act.now);
     let stored = rules::stored(before, changes, new, act.now);
     store::save(tx, &stored).await?;
+    events::emit(tx, &act.into(), Event::MessageTemplateUpdated, system, locale)?;
     Ok(stored)
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(path): Path<Vec<String>>) -> Reply {
     let (system, locale) = (rules::named(&path)?, rules::locale(&path)?);
-    let (instance, wanted) = (key.instance, locale.clone());
-    let deleted = cx
-        .write(move |tx| Box::pin(async move { store::delete(tx, &instance, system, &wanted).await }))
-        .await?;
-    match deleted {
-        true => cx.reply(&DeletedLocaleView { object: LocaleObject::It, locale, deleted: true }),
-        false => Err(unknown(&locale).into()),
+    let (origin, wanted) = (cx.change_origin(&key), locale.clone());
+    cx.write(move |tx| Box::pin(async move { delete_in(tx, &origin, system, &wanted).await })).await?;
+    cx.reply(&DeletedLocaleView { object: LocaleObject::It, locale, deleted: true })
+}
+
+async fn delete_in(tx: &mut Tx, origin: &ChangeOrigin, system: &'static System, locale: &str) -> Result<()> {
+    if !store::delete(tx, &origin.instance, system, locale).await? {
+        return Err(unknown(locale));
     }
+    events::emit(tx, origin, Event::MessageTemplateUpdated, system, locale)
 }
 
 fn unknown(locale: &str) -> Error {

@@ -5,6 +5,7 @@
 //! for each locale. It cannot add templates: nothing would ever send them.
 
 pub mod backend;
+pub mod events;
 pub mod guard;
 pub mod input;
 pub mod locales;

@@ -84,7 +84,8 @@ pub fn template<'a>(instance: &'a InstanceId, template: &Template<'a>) -> Templa
 }
 
 /// The id of a template of an instance. It follows from both, so that one nobody changed has an id too.
-fn id(instance: &InstanceId, system: &System) -> String {
+/// The id of a template, which every instance has under another one.
+pub fn id(instance: &InstanceId, system: &System) -> String {
     let digest = sha256(format!("{instance}/{}/{}", system.channel.name(), system.slug).as_bytes());
     let digits = digest.iter().take(27).map(|byte| char::from(DIGITS[usize::from(*byte) % DIGITS.len()]));
     format!("tmpl_{}", digits.collect::<String>())

@@ -2,6 +2,7 @@
 //! up. A token is shown once, and only its digest is kept.
 
 pub mod backend;
+pub mod ending;
 pub mod input;
 pub mod model;
 pub mod rules;

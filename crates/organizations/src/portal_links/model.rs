@@ -3,7 +3,7 @@
 use std::fmt;
 
 use latchkey_base::Time;
-use latchkey_base::kinds::{AdminPortalLinkId, InstanceId, OrganizationId};
+use latchkey_base::kinds::{AdminPortalLinkId, InstanceId, OrganizationId, SecretKeyId};
 use latchkey_base::rng::{Rng, bytes};
 use latchkey_jose::digest::hex;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,8 @@ pub struct PortalLinkToken {
     /// What it leads to: the portal of an organization, or that of the instance.
     pub link: AdminPortalLinkId,
     pub organization: Option<OrganizationId>,
+    /// The secret key that made it; `None` if it was made before keys were stored with tokens.
+    pub key: Option<SecretKeyId>,
     /// The digest of the token itself.
     pub digest: Vec<u8>,
     pub details: PortalLinkDetails,

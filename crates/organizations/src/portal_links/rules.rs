@@ -50,6 +50,7 @@ pub fn create(
         id: PortalLinkTokenId::new(&*act.rng),
         link: derived(&act.instance, &format!("admin_portal/{subject}")),
         organization,
+        key: act.key.clone(),
         digest: digest(&secret),
         details: PortalLinkDetails {
             it_contact: input.it_contact_id,

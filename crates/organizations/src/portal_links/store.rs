@@ -5,13 +5,14 @@ use latchkey_base::kinds::{InstanceId, OrganizationId};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
 use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
+use latchkey_kernel::key_tickets::TicketQuery;
 use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::{PortalLinkToken, PortalLinkTokenId};
 
 static ADMIN_PORTAL_LINK_TOKENS: Table = Table::new("admin_portal_link_tokens", &["instance_id", "id"])
     .saved(&["document"])
-    .fixed(&["link_id", "organization_id", "token_digest", "expire_at", "created_at"])
+    .fixed(&["link_id", "organization_id", "token_digest", "expire_at", "created_at", "key_id"])
     .aged_by("expire_at");
 
 /// Those that expired, kept as long as sessions.
@@ -20,6 +21,19 @@ pub const AGED: AgedRows = AgedRows {
     kept_ms: SESSION_RETENTION_MS,
     delete: |tx, before, limit| Box::pin(ADMIN_PORTAL_LINK_TOKENS.delete_old(tx, before, limit)),
 };
+
+const OF_KEY: &str = " AND key_id = $5";
+
+/// One page of tokens that have not expired, in the order of their ids. Some may be revoked.
+pub async fn list_unexpired(tx: &mut Tx, query: &TicketQuery) -> Result<Vec<PortalLinkToken>> {
+    let TicketQuery { instance, key, now, after, limit } = query;
+    let mut params: Vec<Value> = vec![instance.into(), (*now).into(), after.as_str().into(), (*limit).into()];
+    params.extend(key.as_ref().map(Value::from));
+    let of_key = if key.is_some() { OF_KEY } else { "" };
+    let table = ADMIN_PORTAL_LINK_TOKENS.of_instance();
+    let parts = [table, " AND expire_at > $2 AND id > $3", of_key, " ORDER BY id LIMIT $4"];
+    Ok(tx.all(&parts, &params, read).await?)
+}
 
 /// One token, to change it.
 pub async fn lock(
@@ -61,6 +75,7 @@ fn row(token: &PortalLinkToken) -> Result<Vec<Value>> {
         token.digest.as_slice().into(),
         token.expire_at.into(),
         token.created_at.into(),
+        token.key.as_ref().into(),
     ])
 }
 
@@ -75,5 +90,6 @@ fn read(row: &Row<'_>) -> Result<PortalLinkToken, DbError> {
         digest: row.bytes(5)?,
         expire_at: row.time(6)?,
         created_at: row.time(7)?,
+        key: row.maybe_id(8)?,
     })
 }

@@ -2,7 +2,7 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{
-    ActorTokenId, InstanceId, InvitationId, OrganizationInvitationId, SignInTokenId, UserId,
+    ActorTokenId, InstanceId, InvitationId, OrganizationInvitationId, SecretKeyId, SignInTokenId, UserId,
 };
 
 /// What all tickets have in common.
@@ -11,6 +11,8 @@ pub struct Grant {
     pub instance: InstanceId,
     /// Whom it signs in.
     pub user: UserId,
+    /// The secret key that made it; `None` if it was made before keys were stored with tickets.
+    pub key: Option<SecretKeyId>,
     /// What became of it.
     pub status: TicketStatus,
     /// Tells the ticket when it comes back.

@@ -4,10 +4,11 @@ use latchkey_base::kinds::{InstanceId, OrganizationId, UserId};
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
+use latchkey_kernel::instances::store as instances;
 use serde_json::{Map, Value};
 
-use super::model::{Ticket, TicketSource};
-use super::rules;
+use super::model::{Grant, Ticket, TicketSource};
+use super::rules::{self, Codes};
 use crate::tickets::{actor_tokens, sign_in_tokens};
 use crate::users::model::User;
 use crate::users::store as users;
@@ -48,15 +49,27 @@ pub async fn find_valid(tx: &mut Tx, instance: &InstanceId, ticket: &str, now: T
         TicketSource::SignInToken(id) => {
             let token = sign_in_tokens::store::find(tx, instance, id).await?.ok_or_else(rules::invalid)?;
             rules::check(&token.grant, &ticket, &sign_in_tokens::CODES, now)?;
+            check_key(tx, &token.grant, &sign_in_tokens::CODES).await?;
             Ok(ValidTicket { kind: TicketKind::SignInToken, user: token.grant.user })
         }
         TicketSource::ActorToken(id) => {
             let token = actor_tokens::store::find(tx, instance, id).await?.ok_or_else(rules::invalid)?;
             rules::check(&token.grant, &ticket, &actor_tokens::CODES, now)?;
+            check_key(tx, &token.grant, &actor_tokens::CODES).await?;
             Ok(ValidTicket { kind: TicketKind::ActorToken, user: token.grant.user })
         }
         TicketSource::Invitation(_) | TicketSource::OrganizationInvitation(_) => Err(rules::invalid()),
     }
+}
+
+/// Rejects a ticket whose secret key was revoked. Such a ticket may be pending still: a request that was in progress made
+/// it after the pending tickets of the key had ended.
+async fn check_key(tx: &mut Tx, grant: &Grant, codes: &Codes) -> Result<()> {
+    let Some(key) = &grant.key else { return Ok(()) };
+    if instances::has_good_tickets(tx, &grant.instance, key).await? {
+        return Ok(());
+    }
+    Err(Error::param(codes.revoked, "ticket"))
 }
 
 /// Uses a ticket up, in the caller's transaction: of many at once one succeeds. The user is locked before

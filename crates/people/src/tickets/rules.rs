@@ -4,10 +4,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::id::{Id, Kind};
 use latchkey_base::kinds::{InstanceId, UserId};
-use latchkey_base::{Code, Error, Result, Time};
+use latchkey_base::{Code, Error, Problem, Result, Time};
 use latchkey_jose::digest::{constant_time_eq, sha256};
+use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::keyring::Signer;
-use latchkey_kernel::settings::Settings;
+use latchkey_kernel::settings::{Settings, TicketSettings};
 use serde::{Deserialize, Serialize};
 
 use super::model::{Grant, Ticket, TicketSource, TicketStatus};
@@ -52,19 +53,34 @@ pub fn check_actor_tokens(settings: &Settings) -> Result<()> {
     Err(Error::new(Code::FeatureNotEnabled).saying("Actor tokens are switched off."))
 }
 
+/// Returns for how many seconds a new token is good: as requested, or as `default` says. The instance bounds both.
+pub fn lifetime_seconds(requested: Option<i64>, default: i64, settings: &TicketSettings) -> Result<i64> {
+    let most = settings.max_lifetime_seconds;
+    match requested {
+        Some(seconds) if seconds > most => Err(Problem::of(Code::FormParamValueTooLarge, "expires_in_seconds")
+            .saying(format!(
+                "`expires_in_seconds` must be at most {most}, which is the setting `tickets.max_lifetime_seconds`."
+            ))
+            .into()),
+        Some(seconds) => Ok(seconds),
+        None => Ok(default.min(most)),
+    }
+}
+
 /// Signs the ticket of a source, and makes the grant that will know it again.
 pub fn issue(
     signer: &Signer,
-    instance: &InstanceId,
+    key: &SecretKey,
     source: &TicketSource,
     user: UserId,
     lifetime_seconds: i64,
     now: Time,
 ) -> Result<(Grant, String)> {
-    let (ticket, expire_at) = sign(signer, instance, source, lifetime_seconds, now)?;
+    let (ticket, expire_at) = sign(signer, &key.instance, source, lifetime_seconds, now)?;
     let grant = Grant {
-        instance: instance.clone(),
+        instance: key.instance.clone(),
         user,
+        key: key.id.clone(),
         status: TicketStatus::Pending,
         digest: sha256(ticket.as_bytes()).to_vec(),
         expire_at,
@@ -162,9 +178,10 @@ fn id<K: Kind>(text: &str) -> Option<Id<K>> {
 mod tests {
     use std::sync::Arc;
 
-    use latchkey_base::kinds::{ActorTokenId, SignInTokenId};
+    use latchkey_base::kinds::{ActorTokenId, SecretKeyId, SignInTokenId};
     use latchkey_base::rng::SeededRng;
     use latchkey_jose::rsa::SigningKey;
+    use latchkey_kernel::environment::Environment;
 
     use super::*;
 
@@ -179,7 +196,22 @@ mod tests {
         let rng = SeededRng::new(1);
         let signer = Signer { kid: "ins_1".into(), key: Arc::new(SigningKey::generate().unwrap()) };
         let (instance, user) = (InstanceId::new(NOW, &rng), UserId::new(NOW, &rng));
-        issue(&signer, &instance, source, user, 60, NOW).unwrap()
+        let (environment, settings) = (Environment::Development, Arc::default());
+        let key = SecretKey { instance, id: Some(SecretKeyId::new(NOW, &rng)), environment, settings };
+        let issued = issue(&signer, &key, source, user, 60, NOW).unwrap();
+        assert_eq!(issued.0.key, key.id, "a ticket names the key that made it");
+        issued
+    }
+
+    #[test]
+    fn lifetime_is_bounded_by_the_instance() {
+        let lifetime = |requested, most| {
+            lifetime_seconds(requested, 3600, &TicketSettings { max_lifetime_seconds: most })
+                .map_err(|error| error.code())
+        };
+        assert_eq!((lifetime(None, 7200), lifetime(None, 60)), (Ok(3600), Ok(60)));
+        assert_eq!((lifetime(Some(7200), 7200), lifetime(Some(1), 60)), (Ok(7200), Ok(1)));
+        assert_eq!(lifetime(Some(7201), 7200), Err(Code::FormParamValueTooLarge));
     }
 
     fn sign_in() -> TicketSource {

@@ -1,10 +1,14 @@
 //! What both kinds of tokens keep of a ticket, in the columns `instance_id, id, status, updated_at, user_id,
-//! ticket_digest, expire_at, created_at`, before those of its own.
+//! ticket_digest, expire_at, created_at, key_id`, before those of its own.
 
-use latchkey_base::Id;
-use latchkey_db::{DbError, Row, Value};
+use latchkey_base::{Id, Result};
+use latchkey_db::{DbError, Row, Table, Tx, Value};
+use latchkey_kernel::key_tickets::{PendingTicket, TicketPage, TicketQuery};
 
 use super::model::{Grant, TicketStatus};
+
+const OF_KEY: &str = " AND key_id = $5";
+const PENDING: &str = " AND status = 'pending' AND expire_at > $2 AND id > $3";
 
 /// The row of a token with a grant.
 pub fn grant_row<K>(id: &Id<K>, grant: &Grant) -> Vec<Value> {
@@ -17,7 +21,24 @@ pub fn grant_row<K>(id: &Id<K>, grant: &Grant) -> Vec<Value> {
         grant.digest.as_slice().into(),
         grant.expire_at.into(),
         grant.created_at.into(),
+        grant.key.as_ref().into(),
     ]
+}
+
+/// Lists pending tokens of a table.
+pub async fn list_pending(tx: &mut Tx, table: &'static Table, query: TicketQuery) -> Result<TicketPage> {
+    let TicketQuery { instance, key, now, after, limit } = query;
+    let mut params: Vec<Value> = vec![(&instance).into(), now.into(), after.into(), limit.into()];
+    params.extend(key.as_ref().map(Value::from));
+    let of_key = if key.is_some() { OF_KEY } else { "" };
+    let parts = [table.of_instance(), PENDING, of_key, " ORDER BY id LIMIT $4"];
+    Ok(TicketPage::new(tx.all(&parts, &params, read_pending).await?, limit))
+}
+
+fn read_pending(row: &Row<'_>) -> Result<(PendingTicket, bool), DbError> {
+    let Grant { user, key, created_at, expire_at, .. } = read_grant(row)?;
+    let subject = Some(user.to_string());
+    Ok((PendingTicket { id: row.text(1)?, subject, key, created_at, expire_at }, true))
 }
 
 /// Reads the grant of a token.
@@ -31,5 +52,6 @@ pub fn read_grant(row: &Row<'_>) -> Result<Grant, DbError> {
         digest: row.bytes(5)?,
         expire_at: row.time(6)?,
         created_at: row.time(7)?,
+        key: row.maybe_id(8)?,
     })
 }

@@ -5,7 +5,7 @@ use latchkey_base::text::{email, fold, readable_email};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, Row, Statement, Table, Tx, Value};
 use latchkey_kernel::document;
-use latchkey_kernel::instances::store::{Holder, read_holder};
+use latchkey_kernel::instances::store::{Holder, read_key_holder};
 
 use super::model::{ContactKind, IdentifierClaim, User};
 
@@ -43,12 +43,12 @@ pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &UserId) -> Result<Opt
 
 /// The instance a key digest belongs to, and a user of it: the most frequent request in one statement.
 pub async fn find_by_key(tx: &mut Tx, digest: &[u8], id: &str) -> Result<Option<(Holder, Option<User>)>> {
-    let sql = "SELECT i.id, i.environment, i.settings_revision, u.document \
-               FROM instances i LEFT JOIN users u ON u.instance_id = i.id AND u.id = $2 \
-               WHERE i.id = (SELECT instance_id FROM secret_keys WHERE digest = $1)";
+    let sql = "SELECT i.id, i.environment, i.settings_revision, k.id, u.document \
+               FROM secret_keys k JOIN instances i ON i.id = k.instance_id \
+               LEFT JOIN users u ON u.instance_id = i.id AND u.id = $2 WHERE k.digest = $1";
     let read = |row: &Row<'_>| {
-        let holder = read_holder(row)?;
-        let user = row.maybe_str(3)?.map(|document| read_document(&holder.id, document)).transpose()?;
+        let holder = read_key_holder(row)?;
+        let user = row.maybe_str(4)?.map(|document| read_document(&holder.id, document)).transpose()?;
         Ok((holder, user))
     };
     Ok(tx.maybe(&[sql], &[digest.into(), id.into()], read).await?)

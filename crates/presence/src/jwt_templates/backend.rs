@@ -4,11 +4,13 @@ use axum::http::HeaderValue;
 use latchkey_base::kinds::JwtTemplateId;
 use latchkey_base::patch::Patch;
 use latchkey_base::{Code, Error, Result};
-use latchkey_db::unique_violation;
+use latchkey_db::{Tx, unique_violation};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
-use latchkey_kernel::cx::Cx;
+use latchkey_kernel::cx::{Act, Cx};
+use latchkey_kernel::events::Event;
 use latchkey_kernel::limits::JWT_USERS_MEASURED;
+use latchkey_kernel::outbox::{ChangeOrigin, emit_change};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
 use latchkey_web::api::Api;
@@ -64,8 +66,8 @@ async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateJwtTemplate>) 
     let checked = own_keys::check(&cx.app, &owner, has_key, move || rules::check_new(input)).await?;
     let template = rules::create(&checked, &key.instance, &cx.app.master, cx.now, &*cx.app.rng)?;
     let token_bytes = measured(&cx, &template).await?;
-    let inserted = template.clone();
-    cx.write(move |tx| Box::pin(async move { store::insert(tx, &inserted).await }))
+    let (origin, inserted) = (cx.change_origin(&key), template.clone());
+    cx.write(move |tx| Box::pin(async move { create_in(tx, &origin, &inserted).await }))
         .await
         .map_err(explained)?;
     shown(&cx, &template, Some(token_bytes))
@@ -92,31 +94,43 @@ async fn update(
     };
     let act = cx.act(&key);
     let template = cx
-        .write(move |tx| {
-            Box::pin(async move {
-                let before = store::lock(tx, &act.instance, &id).await?.ok_or_else(|| not_found(&id))?;
-                let after = rules::update(before, &checked, &act.master, act.now)?;
-                store::save(tx, &after).await?;
-                Ok(after)
-            })
-        })
+        .write(move |tx| Box::pin(async move { update_in(tx, &act, &id, &checked).await }))
         .await
         .map_err(explained)?;
     shown(&cx, &template, token_bytes)
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<JwtTemplateId>) -> Reply {
-    let (act, gone) = (cx.act(&key), deleted("jwt_template", &id));
-    cx.write(move |tx| {
-        Box::pin(async move {
-            match store::delete(tx, &act.instance, &id).await? {
-                true => Ok(()),
-                false => Err(not_found(&id)),
-            }
-        })
-    })
-    .await?;
+    let (origin, gone) = (cx.change_origin(&key), deleted("jwt_template", &id));
+    cx.write(move |tx| Box::pin(async move { delete_in(tx, &origin, &id).await })).await?;
     cx.reply(&gone)
+}
+
+async fn create_in(tx: &mut Tx, origin: &ChangeOrigin, template: &JwtTemplate) -> Result<()> {
+    store::insert(tx, template).await?;
+    emit_change(tx, origin, Event::JwtTemplateCreated, template.id.as_str(), &[])
+}
+
+async fn update_in(
+    tx: &mut Tx,
+    act: &Act,
+    id: &JwtTemplateId,
+    checked: &rules::Checked,
+) -> Result<JwtTemplate> {
+    let before = store::lock(tx, &act.instance, id).await?.ok_or_else(|| not_found(id))?;
+    let after = rules::update(before.clone(), checked, &act.master, act.now)?;
+    store::save(tx, &after).await?;
+    if after != before {
+        emit_change(tx, &act.into(), Event::JwtTemplateUpdated, id.as_str(), &[])?;
+    }
+    Ok(after)
+}
+
+async fn delete_in(tx: &mut Tx, origin: &ChangeOrigin, id: &JwtTemplateId) -> Result<()> {
+    if !store::delete(tx, &origin.instance, id).await? {
+        return Err(not_found(id));
+    }
+    emit_change(tx, origin, Event::JwtTemplateDeleted, id.as_str(), &[])
 }
 
 async fn find(cx: &Cx, key: &SecretKey, id: &JwtTemplateId) -> Result<JwtTemplate> {

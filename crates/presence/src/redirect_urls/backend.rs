@@ -1,11 +1,13 @@
 //! Routes and handlers of the backend API.
 
 use latchkey_base::kinds::RedirectUrlId;
-use latchkey_base::{Code, Error};
-use latchkey_db::unique_violation;
+use latchkey_base::{Code, Error, Result};
+use latchkey_db::{Tx, unique_violation};
 use latchkey_kernel::AppState;
 use latchkey_kernel::auth::SecretKey;
 use latchkey_kernel::cx::Cx;
+use latchkey_kernel::events::Event;
+use latchkey_kernel::outbox::{ChangeOrigin, emit_change};
 use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
@@ -13,6 +15,7 @@ use latchkey_web::query::Query;
 use latchkey_web::reply::Reply;
 
 use super::input::CreateRedirectUrl;
+use super::model::RedirectUrl;
 use super::view::{self, RedirectUrlView};
 use super::{rules, store};
 
@@ -47,8 +50,8 @@ async fn list(cx: Cx, key: SecretKey, Query(page): Query<PageQuery>) -> Reply {
 
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateRedirectUrl>) -> Reply {
     let redirect_url = rules::create(input.url, &key.instance, cx.now, &*cx.app.rng)?;
-    let inserted = redirect_url.clone();
-    cx.write(move |tx| Box::pin(async move { store::insert(tx, &inserted).await }))
+    let (origin, inserted) = (cx.change_origin(&key), redirect_url.clone());
+    cx.write(move |tx| Box::pin(async move { create_in(tx, &origin, &inserted).await }))
         .await
         .map_err(explained)?;
     cx.reply(&view::redirect_url(&redirect_url))
@@ -60,17 +63,21 @@ async fn get(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Reply {
 }
 
 async fn delete(cx: Cx, key: SecretKey, Path(id): Path<RedirectUrlId>) -> Reply {
-    let gone = deleted("redirect_url", &id);
-    cx.write(move |tx| {
-        Box::pin(async move {
-            match store::delete(tx, &key.instance, &id).await? {
-                true => Ok(()),
-                false => Err(not_found(&id)),
-            }
-        })
-    })
-    .await?;
+    let (origin, gone) = (cx.change_origin(&key), deleted("redirect_url", &id));
+    cx.write(move |tx| Box::pin(async move { delete_in(tx, &origin, &id).await })).await?;
     cx.reply(&gone)
+}
+
+async fn create_in(tx: &mut Tx, origin: &ChangeOrigin, redirect_url: &RedirectUrl) -> Result<()> {
+    store::insert(tx, redirect_url).await?;
+    emit_change(tx, origin, Event::RedirectUrlCreated, redirect_url.id.as_str(), &[])
+}
+
+async fn delete_in(tx: &mut Tx, origin: &ChangeOrigin, id: &RedirectUrlId) -> Result<()> {
+    if !store::delete(tx, &origin.instance, id).await? {
+        return Err(not_found(id));
+    }
+    emit_change(tx, origin, Event::RedirectUrlDeleted, id.as_str(), &[])
 }
 
 fn not_found(id: &RedirectUrlId) -> Error {

@@ -5,13 +5,18 @@ use std::path;
 use std::time::Duration;
 
 use clap::ArgMatches;
+use latchkey_base::kinds::SecretKeyId;
+use latchkey_db::Tx;
 use latchkey_jose::digest::sha256;
+use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::model::{Instance, SecretKeyState};
 use latchkey_kernel::instances::store;
+use latchkey_kernel::outbox::{ChangeOrigin, emit_change};
 use serde_json::{Value, json};
 
-use super::instances;
+use super::key_tickets::RevocationReport;
 use super::serve::kept_key;
+use super::{change_origin, instances};
 use crate::config::{Config, nearest};
 use crate::failure::Failure;
 use crate::files;
@@ -34,7 +39,7 @@ pub(crate) fn misplaced(line: &ArgMatches) -> Failure {
     let flags: String = instance.into_iter().chain(json).collect();
     match line.subcommand_name() {
         None => Failure::usage(
-            "`latchkey keys` needs a word for what to do: list, create or revoke.",
+            "`latchkey keys` needs a word for what to do: list, create, revoke or tickets.",
             format!("To make a key, use `latchkey keys create{flags}`."),
         ),
         Some(word) => Failure::usage(
@@ -135,12 +140,17 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
     let keys = store::secret_keys(&mut storage.db.read().await?, &instance.id).await?;
     let key = find(&keys, wanted).ok_or_else(|| unknown(&keys, wanted, "The instance does not have"))?;
     let was_kept = is_kept(config, &storage, instance, key).await;
-    let (id, key_id) = (instance.id.clone(), key.id.clone());
-    storage.db.write(move |tx| Box::pin(async move { store::delete_key(tx, &id, &key_id).await })).await?;
+    let (origin, key_id) = (change_origin(&instance.id), key.id.clone());
+    let keeps_tickets = line.get_flag("keep-tickets");
+    let deleted = storage
+        .db
+        .write(move |tx| Box::pin(async move { revoke_in(tx, &origin, &key_id, keeps_tickets).await }));
+    deleted.await?;
     if was_kept && let Err(error) = files::forget_development_key(&config.data_dir) {
         tracing::warn!("the file development.key with the revoked key cannot be removed: {error}");
     }
-    show::result(&format!("The secret key {} ({}) of {} was revoked.", key.id, key.hint, instance.id));
+    let report = RevocationReport::new(&storage.db, &instance.id, key, keeps_tickets).await?;
+    report.print(line.get_flag("json"));
     if keys.len() == 1 {
         show::note(&format!(
             "it was the last one: backends are refused until `latchkey keys create --instance {}` has made another",
@@ -148,6 +158,20 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
         ));
     }
     Ok(())
+}
+
+/// Deletes a key. Its tickets and link tokens are good no longer, unless they are kept.
+async fn revoke_in(
+    tx: &mut Tx,
+    origin: &ChangeOrigin,
+    key: &SecretKeyId,
+    keeps_tickets: bool,
+) -> latchkey_base::Result<()> {
+    store::delete_key(tx, &origin.instance, key).await?;
+    if keeps_tickets {
+        store::insert_replaced_key(tx, &origin.instance, key, origin.now).await?;
+    }
+    emit_change(tx, origin, Event::SecretKeyRevoked, key.as_str(), &[])
 }
 
 /// The instance that has a key.

@@ -9,7 +9,7 @@ use latchkey_kernel::settings::explain::{self, ExplainedSetting, ItemField};
 use latchkey_kernel::settings::{SealedSetting, Settings, SettingsFault, edit};
 use serde_json::{Map, Value, json};
 
-use super::{elsewhere, instances};
+use super::{change_origin, elsewhere, instances};
 use crate::config::{Config, nearest};
 use crate::failure::Failure;
 use crate::provision::Storage;
@@ -117,9 +117,9 @@ fn found(
 
 /// Makes changes, all or none, and shows what they changed.
 async fn change(storage: &Storage, id: InstanceId, changes: Vec<(String, Value)>) -> Result<(), Failure> {
-    let key = id.clone();
+    let origin = change_origin(&id);
     let outcome =
-        storage.db.write(move |tx| Box::pin(async move { change::settings(tx, &key, &changes).await }));
+        storage.db.write(move |tx| Box::pin(async move { change::settings(tx, &origin, &changes).await }));
     let ChangedSettings { before: instance, after } = outcome.await?.map_err(|faults| refused(&faults))?;
     let changed = edit::differences(&instance.settings, &after)?;
     let whose = format!("{id} ({})", instance.environment.name());

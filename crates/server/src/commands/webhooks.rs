@@ -16,7 +16,7 @@ use latchkey_kernel::events::Event;
 use latchkey_kernel::signing_secrets;
 use latchkey_outbound::reach::Reach;
 
-use super::{instances, signing_keys, webhook_deliveries};
+use super::{change_origin, instances, signing_keys, webhook_deliveries};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::provision::Storage;
@@ -112,13 +112,13 @@ impl Desk<'_> {
         };
         rules::check_new(&input, self.instance.reach).map_err(refused)?;
         let master = self.storage.master_key(self.config).await?;
-        let (instance, now) = (self.instance.id.clone(), SystemClock.now());
+        let origin = change_origin(&self.instance.id);
         let (endpoint, signing) = self
             .storage
             .db
             .write(move |tx| {
                 Box::pin(async move {
-                    let made = endpoints::create(tx, &instance, input, &master, now, &SystemRng).await?;
+                    let made = endpoints::create(tx, &origin, input, &master).await?;
                     let signing = secrets::open(&made, &master)?;
                     Ok((made, signing))
                 })
@@ -141,9 +141,8 @@ impl Desk<'_> {
 
     async fn update(&self, input: UpdateWebhookEndpoint) -> Result<(), Failure> {
         rules::check_change(&input, self.instance.reach).map_err(refused)?;
-        let (instance, id, now) = (&self.instance.id, self.id()?, SystemClock.now());
-        let endpoint =
-            endpoints::update(&self.storage.db, instance, &id, input, now).await.map_err(refused)?;
+        let (origin, id) = (change_origin(&self.instance.id), self.id()?);
+        let endpoint = endpoints::update(&self.storage.db, &origin, &id, input).await.map_err(refused)?;
         self.print(&endpoint, None).await
     }
 
@@ -183,7 +182,8 @@ impl Desk<'_> {
                 "Add --yes if that is meant. `latchkey webhooks disable` only stops sending.",
             ));
         }
-        endpoints::delete(&self.storage.db, &self.instance.id, vec![endpoint.id.clone()]).await?;
+        let origin = change_origin(&self.instance.id);
+        endpoints::delete(&self.storage.db, &origin, vec![endpoint.id.clone()]).await?;
         show::note(&format!("{} was deleted", endpoint.id));
         Ok(())
     }
@@ -205,11 +205,9 @@ impl Desk<'_> {
         rules::check_rotation(&own).map_err(refused)?;
         let secret = own.secret.unwrap_or_else(|| signing_secrets::generate(&SystemRng));
         let master = self.storage.master_key(self.config).await?;
-        let (instance, id, now) = (self.instance.id.clone(), self.id()?, SystemClock.now());
+        let (origin, id) = (change_origin(&self.instance.id), self.id()?);
         let work = self.storage.db.write(move |tx| {
-            Box::pin(async move {
-                endpoints::rotate(tx, (&instance, &id), secret, Some(overlap), &master, now).await
-            })
+            Box::pin(async move { endpoints::rotate(tx, &origin, &id, secret, Some(overlap), &master).await })
         });
         let endpoint = work.await.map_err(refused)?;
         self.print_secrets(&endpoint).await

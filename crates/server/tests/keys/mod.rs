@@ -1,6 +1,8 @@
 //! Secret keys: made, listed, shown at the start, revoked.
 
-use crate::support::{Home, text};
+use serde_json::{Value, json};
+
+use crate::support::{Home, Server, status, text};
 use crate::{PRODUCTION, free_port};
 
 #[test]
@@ -198,4 +200,142 @@ fn keys_of_another_instance_and_unknown_ones_are_not_revoked() {
     assert!(revoked.status.success() && text(&revoked.stdout).contains(instance));
     assert!(text(&revoked.stderr).contains(&format!("latchkey keys create --instance {instance}")));
     assert_eq!(server.status("/v1/jwks", live), 401);
+}
+
+/// The body of an answer that succeeded.
+fn body(answer: &str) -> Value {
+    assert_eq!(status(answer), 200, "{answer}");
+    serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+}
+
+/// A further key, as JSON.
+fn further_key(home: &Home) -> (String, String) {
+    let made = home.json(&["keys", "create", "--json"]).0;
+    let field = |name: &str| made[name].as_str().unwrap().to_owned();
+    (field("secret_key_id"), field("secret_key"))
+}
+
+/// What the holder of a leaked key leaves behind: a sign-in token and an actor token for ten years, a link to the webhooks
+/// page, and changes of the configuration. Returns the tickets and the token of the link.
+fn attack(server: &Server, key: &str) -> ([String; 2], String) {
+    let user = body(&server.post("/v1/users", key, &json!({"username": "countess"})));
+    let ten_years = 315_360_000;
+    let token = json!({"user_id": user["id"], "expires_in_seconds": ten_years});
+    let mut acting = token.clone();
+    acting["actor"] = json!({"sub": "user_boss"});
+    let tickets = [("/v1/sign_in_tokens", token), ("/v1/actor_tokens", acting)]
+        .map(|(path, input)| body(&server.post(path, key, &input))["token"].as_str().unwrap().to_owned());
+    let link = body(&server.post("/v1/webhooks/svix", key, &json!({})));
+    let link = link["svix_url"].as_str().unwrap().split_once('#').unwrap().1.to_owned();
+    let endpoint = json!({"url": "https://evil.example/hook"});
+    body(&server.post("/v1/webhooks/endpoints", &link, &endpoint));
+    body(&server.post("/v1/redirect_urls", key, &json!({"url": "https://evil.example/back"})));
+    (tickets, link)
+}
+
+/// The kinds of the tickets that can still be used.
+fn pending(home: &Home) -> Vec<String> {
+    let list = home.json(&["keys", "tickets", "--json"]).0;
+    list.as_array().unwrap().iter().map(|it| it["kind"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn revoked_key_ends_its_tickets_and_its_changes_are_listed() {
+    let home = Home::new();
+    let server = home.serve();
+    let (id, leaked) = further_key(&home);
+    let (tickets, link) = attack(&server, &leaked);
+    assert_eq!(pending(&home), ["sign-in token", "actor token"]);
+    let table = text(&home.run(&["keys", "tickets", "--key", &id]).stdout);
+    assert!(table.starts_with("KIND") && table.matches(&id).count() == 2, "{table}");
+    assert_eq!(server.status("/v1/webhooks/endpoints", &link), 200);
+
+    let revoked = home.run(&["keys", "revoke", &id]);
+    assert!(revoked.status.success(), "{revoked:?}");
+    let shown = text(&revoked.stdout);
+    for expected in [
+        "was revoked.",
+        "Its tickets ended:",
+        "sign-in token",
+        "actor token",
+        "These changes were made with it and stay:",
+        "webhookEndpoint.created",
+        "redirectUrl.created",
+        "user.created",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    for secret in tickets.iter().chain([&link, &leaked]) {
+        assert!(!shown.contains(secret.as_str()), "a secret is not shown");
+    }
+    assert_eq!(server.status("/v1/webhooks/endpoints", &link), 401);
+    assert_eq!(server.status("/v1/users", &leaked), 401);
+    assert_eq!(pending(&home), [""; 0]);
+    let none = home.run(&["keys", "tickets"]);
+    assert!(text(&none.stderr).contains("has no ticket that can still be used"), "{none:?}");
+    let feed = body(&server.get("/v1/events?limit=500", server.announced("secret key")));
+    let of_key = |kind: &str| {
+        let events = feed["data"].as_array().unwrap();
+        events
+            .iter()
+            .find(|event| event["type"] == kind && event["data"]["id"] == id.as_str())
+            .unwrap()
+            .clone()
+    };
+    for kind in ["secretKey.created", "secretKey.revoked"] {
+        let event = of_key(kind);
+        assert_eq!((&event["key_id"], &event["data"]["actor"]), (&Value::Null, &json!("command_line")));
+    }
+}
+
+#[test]
+fn planned_change_of_keys_keeps_tickets() {
+    let home = Home::new();
+    let server = home.serve();
+    let (id, replaced) = further_key(&home);
+    let (_, link) = attack(&server, &replaced);
+    let (report, _) = home.json(&["keys", "revoke", &id, "--keep-tickets", "--json"]);
+    assert_eq!((&report["id"], &report["tickets_kept"]), (&json!(id), &json!(true)));
+    let kinds: Vec<&Value> = report["tickets"].as_array().unwrap().iter().map(|it| &it["kind"]).collect();
+    assert_eq!(kinds, ["sign-in token", "actor token"]);
+    let changes = report["changes"].as_array().unwrap();
+    let types: Vec<&Value> = changes.iter().map(|change| &change["type"]).collect();
+    assert_eq!(types, ["webhookEndpoint.created", "redirectUrl.created"]);
+    assert_eq!(report["other_events"], json!({"user.created": 1}));
+    assert_eq!(pending(&home), ["sign-in token", "actor token"]);
+    assert_eq!(server.status("/v1/webhooks/endpoints", &link), 200);
+    assert_eq!(server.status("/v1/users", &replaced), 401);
+}
+
+#[test]
+fn changes_on_the_command_line_are_in_the_feed_without_a_key() {
+    let home = Home::new();
+    let server = home.serve();
+    let run = |arguments: &[&str]| assert!(home.run(arguments).status.success(), "{arguments:?}");
+    run(&["settings", "set", "test_mode=false", "display.application_name=canary"]);
+    let endpoint = home.json(&["webhooks", "create", "http://localhost:3000/hook", "--json"]).0;
+    run(&["webhooks", "delete", endpoint["id"].as_str().unwrap(), "--yes"]);
+    let feed = body(&server.get("/v1/events?limit=500", server.announced("secret key")));
+    let events = feed["data"].as_array().unwrap();
+    let types: Vec<&Value> = events.iter().map(|event| &event["type"]).collect();
+    assert_eq!(types, ["settings.updated", "webhookEndpoint.created", "webhookEndpoint.deleted"]);
+    let changed = events[0]["data"]["changed"].as_array().unwrap();
+    for name in ["display.application_name", "test_mode"] {
+        assert!(changed.len() == 2 && changed.contains(&json!(name)), "{changed:?}");
+    }
+    for event in events {
+        assert_eq!((&event["key_id"], &event["data"]["actor"]), (&Value::Null, &json!("command_line")));
+    }
+    assert!(!feed.to_string().contains("canary"));
+}
+
+#[test]
+fn key_argument_of_tickets_is_not_repeated() {
+    let home = Home::new();
+    let server = home.serve();
+    let secret = server.announced("secret key");
+    let refused = home.run(&["keys", "tickets", "--key", secret]);
+    let message = text(&refused.stderr);
+    assert!(refused.status.code() == Some(2) && message.contains("`latchkey keys list`"), "{message}");
+    assert!(!message.contains(secret));
 }

@@ -147,6 +147,19 @@ impl Server {
         ask(self.address, &head)
     }
 
+    /// The answer to a POST of JSON with this key.
+    pub(crate) fn post(&self, path: &str, key: &str, body: &Value) -> String {
+        let body = body.to_string();
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nContent-Type: application/json\r\n\
+             Content-Length: {}",
+            body.len()
+        );
+        let mut stream = connect(self.address);
+        stream.write_all(format!("{head}\r\nConnection: close\r\n\r\n{body}").as_bytes()).unwrap();
+        rest(&mut stream)
+    }
+
     /// The answer of the Frontend API to a GET.
     pub(crate) fn get_frontend(&self, path: &str, host: &str) -> String {
         ask(self.frontend, &format!("GET {path} HTTP/1.1\r\nHost: {host}\r\n"))

@@ -43,10 +43,11 @@ async fn busy(t: &TestServer) -> (Value, Vec<String>) {
     }
     let ids: Vec<String> = t.events().await.into_iter().map(|event| event.id).collect();
     assert_eq!(ids.len(), 3);
-    deliver(t, &endpoint, Entry { seq: 1, status: "succeeded", next_at: None, log: "[]" }).await;
-    deliver(t, &endpoint, Entry { seq: 2, status: "failed", next_at: None, log: ANSWERED }).await;
-    deliver(t, &endpoint, Entry { seq: 3, status: "pending", next_at: Some(5), log: "[]" }).await;
-    let sql = "UPDATE webhook_endpoints SET cursor_seq = 3 WHERE instance_id = $1";
+    // The first event is that of the endpoint itself.
+    deliver(t, &endpoint, Entry { seq: 2, status: "succeeded", next_at: None, log: "[]" }).await;
+    deliver(t, &endpoint, Entry { seq: 3, status: "failed", next_at: None, log: ANSWERED }).await;
+    deliver(t, &endpoint, Entry { seq: 4, status: "pending", next_at: Some(5), log: "[]" }).await;
+    let sql = "UPDATE webhook_endpoints SET cursor_seq = 4 WHERE instance_id = $1";
     t.run_sql(sql, vec![(&t.tenant.id).into()]).await;
     (endpoint, ids)
 }
@@ -74,7 +75,7 @@ async fn log_is_newest_first_filtered_and_paged() {
     assert_eq!(list("?type=user.deleted").await, json!({"data": [], "total_count": 0}));
     assert_eq!(list("?type=user.created&status=succeeded").await["total_count"], 1);
     assert_eq!(events(&list("?limit=1&offset=1").await), [ids[1].clone()]);
-    assert_eq!(events(&list("?before_seq=2").await), [ids[0].clone()]);
+    assert_eq!(events(&list("?before_seq=3").await), [ids[0].clone()]);
     let answer = t.get(&format!("{}/deliveries?status=lost", path(&endpoint))).await;
     answer.is_problem(422, "form_param_value_invalid", "status");
     let answer = t.get(&format!("{}/deliveries?type=user.lost", path(&endpoint))).await;
@@ -90,7 +91,7 @@ async fn a_delivery_shows_every_attempt_and_what_is_sent() {
     let shown = t.get(&format!("{}/deliveries/{}", path(&endpoint), ids[1])).await.ok();
     assert_eq!(
         (&shown["status"], &shown["attempts"], &shown["seq"]),
-        (&json!("failed"), &json!(2), &json!(2))
+        (&json!("failed"), &json!(2), &json!(3))
     );
     assert_eq!(shown["log"][0]["status_code"], 500);
     assert_eq!((&shown["log"][0]["succeeded"], &shown["log"][0]["response"]), (&json!(false), &json!("no")));
@@ -134,7 +135,7 @@ async fn what_has_not_arrived_since_a_time_is_sent_again() {
     // What waits for its next attempt has not arrived either.
     assert_eq!(replay(super::NOW + 1000).await, 2);
     assert_eq!(statuses(&t, &endpoint).await, ["pending", "pending", "succeeded"]);
-    assert_eq!(cursor(&t, &endpoint).await, 3);
+    assert_eq!(cursor(&t, &endpoint).await, 4);
 }
 
 #[tokio::test]
@@ -144,9 +145,9 @@ async fn everything_since_a_time_is_sent_again_in_order() {
     let replay = async |since: i64| {
         t.post(&format!("{}/replay", path(&endpoint)), json!({"since": since})).await.ok()["events"].clone()
     };
-    assert_eq!((replay(super::NOW + 2001).await, cursor(&t, &endpoint).await), (json!(0), 3));
-    assert_eq!((replay(super::NOW + 2000).await, cursor(&t, &endpoint).await), (json!(1), 2));
-    assert_eq!((replay(0).await, cursor(&t, &endpoint).await), (json!(2), 0));
+    assert_eq!((replay(super::NOW + 2001).await, cursor(&t, &endpoint).await), (json!(0), 4));
+    assert_eq!((replay(super::NOW + 2000).await, cursor(&t, &endpoint).await), (json!(1), 3));
+    assert_eq!((replay(0).await, cursor(&t, &endpoint).await), (json!(3), 0));
     // It never goes forward.
     assert_eq!((replay(super::NOW + 2000).await, cursor(&t, &endpoint).await), (json!(0), 0));
     for (body, code, param) in [
@@ -164,10 +165,10 @@ async fn everything_since_a_time_is_sent_again_in_order() {
 async fn an_event_of_a_slow_request_hides_none() {
     let t = TestServer::start().await;
     let (endpoint, _) = busy(&t).await;
-    let sql = "UPDATE events SET created_at = $2 WHERE instance_id = $1 AND seq = 2";
+    let sql = "UPDATE events SET created_at = $2 WHERE instance_id = $1 AND seq = 3";
     t.run_sql(sql, vec![(&t.tenant.id).into(), (super::NOW - 20_000).into()]).await;
     let body = json!({"since": super::NOW});
-    assert_eq!(t.post(&format!("{}/replay", path(&endpoint)), body).await.ok()["events"], 3);
+    assert_eq!(t.post(&format!("{}/replay", path(&endpoint)), body).await.ok()["events"], 4);
 }
 
 #[tokio::test]

@@ -13,9 +13,9 @@ pub struct CreateActorToken {
     /// Who acts; needs a `sub`. All of it goes into every token of the session.
     pub actor: Map<String, Value>,
     /// How long the token is good for.
-    #[serde(default = "token_seconds")]
-    #[schemars(range(min = 1, max = 315_360_000))]
-    pub expires_in_seconds: i64,
+    #[serde(default)]
+    #[schemars(with = "i64", range(min = 1, max = 315_360_000), default = "token_seconds")]
+    pub expires_in_seconds: Option<i64>,
     /// How long the session may last.
     #[serde(default = "session_seconds")]
     #[schemars(range(min = 1, max = 315_360_000))]

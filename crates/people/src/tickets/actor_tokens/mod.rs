@@ -1,6 +1,7 @@
 //! Actor tokens: a backend makes one, and somebody acts as its user for a while, which every token of that
 //! session tells.
 
+pub mod ending;
 pub mod input;
 pub mod model;
 pub mod rules;

@@ -5,10 +5,11 @@ use latchkey_base::kinds::{ActorTokenId, InstanceId, UserId};
 use latchkey_db::{DbError, Row, Table, Tx};
 use latchkey_kernel::aging::AgedRows;
 use latchkey_kernel::document;
+use latchkey_kernel::key_tickets::{TicketPage, TicketQuery};
 use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::ActorToken;
-use crate::tickets::store::{grant_row, read_grant};
+use crate::tickets::store::{self, grant_row, read_grant};
 
 static ACTOR_TOKENS: Table = Table::new("actor_tokens", &["instance_id", "id"])
     .saved(&["status", "updated_at"])
@@ -17,6 +18,7 @@ static ACTOR_TOKENS: Table = Table::new("actor_tokens", &["instance_id", "id"])
         "ticket_digest",
         "expire_at",
         "created_at",
+        "key_id",
         "actor",
         "session_seconds",
         "organization_id",
@@ -37,6 +39,11 @@ pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Resu
 /// One token, to change it.
 pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &ActorTokenId) -> Result<Option<ActorToken>> {
     ACTOR_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+/// Lists pending tokens.
+pub async fn list_pending(tx: &mut Tx, query: TicketQuery) -> Result<TicketPage> {
+    store::list_pending(tx, &ACTOR_TOKENS, query).await
 }
 
 /// Deletes up to `limit` tokens of a user. Says how many.
@@ -71,8 +78,8 @@ fn read(row: &Row<'_>) -> Result<ActorToken, DbError> {
     Ok(ActorToken {
         id: row.id(1)?,
         grant: read_grant(row)?,
-        actor: document::read("actor", row.str(8)?)?,
-        session_seconds: row.int(9)?,
-        organization: row.maybe_id(10)?,
+        actor: document::read("actor", row.str(9)?)?,
+        session_seconds: row.int(10)?,
+        organization: row.maybe_id(11)?,
     })
 }

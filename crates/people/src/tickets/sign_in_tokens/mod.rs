@@ -1,5 +1,6 @@
 //! Sign-in tokens: a backend makes one, and its user signs in with it once, without any credentials.
 
+pub mod ending;
 pub mod input;
 pub mod model;
 pub mod store;

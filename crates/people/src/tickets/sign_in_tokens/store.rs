@@ -4,14 +4,15 @@ use latchkey_base::Result;
 use latchkey_base::kinds::{InstanceId, SignInTokenId, UserId};
 use latchkey_db::{DbError, Row, Table, Tx, Value};
 use latchkey_kernel::aging::AgedRows;
+use latchkey_kernel::key_tickets::{TicketPage, TicketQuery};
 use latchkey_kernel::limits::SESSION_RETENTION_MS;
 
 use super::model::SignInToken;
-use crate::tickets::store::{grant_row, read_grant};
+use crate::tickets::store::{self, grant_row, read_grant};
 
 static SIGN_IN_TOKENS: Table = Table::new("sign_in_tokens", &["instance_id", "id"])
     .saved(&["status", "updated_at"])
-    .fixed(&["user_id", "ticket_digest", "expire_at", "created_at", "organization_id"])
+    .fixed(&["user_id", "ticket_digest", "expire_at", "created_at", "key_id", "organization_id"])
     .aged_by("expire_at");
 
 /// Those that expired, kept as long as sessions.
@@ -28,6 +29,11 @@ pub async fn find(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Res
 /// One token, to change it.
 pub async fn lock(tx: &mut Tx, instance: &InstanceId, id: &SignInTokenId) -> Result<Option<SignInToken>> {
     SIGN_IN_TOKENS.lock(tx, &[instance.into(), id.into()], read).await
+}
+
+/// Lists pending tokens.
+pub async fn list_pending(tx: &mut Tx, query: TicketQuery) -> Result<TicketPage> {
+    store::list_pending(tx, &SIGN_IN_TOKENS, query).await
 }
 
 /// Deletes up to `limit` tokens of a user. Says how many.
@@ -59,5 +65,5 @@ fn row(token: &SignInToken) -> Vec<Value> {
 }
 
 fn read(row: &Row<'_>) -> Result<SignInToken, DbError> {
-    Ok(SignInToken { id: row.id(1)?, grant: read_grant(row)?, organization: row.maybe_id(8)? })
+    Ok(SignInToken { id: row.id(1)?, grant: read_grant(row)?, organization: row.maybe_id(9)? })
 }

@@ -26,6 +26,11 @@ async fn given_up(t: &TestServer, endpoint: &str, events: i64, apart: bool) {
     let failed = "INSERT INTO webhook_deliveries (instance_id, endpoint_id, seq, event_id, kind, subject_id, status, attempts, \
                   next_at, log, created_at, updated_at) SELECT instance_id, $2, seq, id, kind, subject_id, 'failed', 8, NULL, \
                   '[]', created_at, created_at FROM events WHERE instance_id = $1";
+    // The user's event becomes the first one.
+    let created = "DELETE FROM events WHERE instance_id = $1 AND kind = 'webhookEndpoint.created'";
+    for sql in [created, "UPDATE events SET seq = 1 WHERE instance_id = $1"] {
+        t.run_sql(sql, vec![(&t.tenant.id).into()]).await;
+    }
     for sql in [copied.leak(), head, passed] {
         t.run_sql(sql, vec![(&t.tenant.id).into(), events.into()]).await;
     }

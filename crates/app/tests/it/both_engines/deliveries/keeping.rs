@@ -40,7 +40,7 @@ async fn events_and_deliveries_go_when_the_settings_say_so() {
     t.run_jobs().await;
     assert_eq!(listed(&t, &endpoint).await, 0);
     // The numbers go on.
-    assert_eq!(t.post("/v1/users", json!({"username": "user_bob"})).await.header("latchkey-event-seq"), "2");
+    assert_eq!(t.post("/v1/users", json!({"username": "user_bob"})).await.header("latchkey-event-seq"), "3");
 }
 
 #[tokio::test]
