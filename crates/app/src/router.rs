@@ -34,6 +34,7 @@ use latchkey_web::openapi::{self, About};
 use latchkey_web::query::pairs;
 use latchkey_web::reply::{Failure, body};
 use latchkey_web::unsent::AnswerBudget;
+use latchkey_web::version::Version;
 use serde_json::Value;
 use tower::ServiceExt;
 
@@ -300,6 +301,7 @@ pub fn document(api_url: &str, groups: &[Group]) -> Value {
 pub fn frontend_document(frontend_url: &str, groups: &[Group]) -> Value {
     let about = About {
         title: FRONTEND_TITLE,
+        version: Version::NEWEST.date(),
         description: FRONTEND_DESCRIPTION,
         server: frontend_url,
         groups: &[],
@@ -310,7 +312,9 @@ pub fn frontend_document(frontend_url: &str, groups: &[Group]) -> Value {
 
 fn about(api_url: &str) -> About<'_> {
     let security = shown_by_applications();
-    About { title: TITLE, description: DESCRIPTION, server: api_url, groups: REFERENCE, security }
+    // 2026-08-20 changes the Frontend API only.
+    let version = Version::V2026_05_12.date();
+    About { title: TITLE, version, description: DESCRIPTION, server: api_url, groups: REFERENCE, security }
 }
 
 /// Every operation of the Backend API.

@@ -28,6 +28,8 @@ pub struct Browser<'a> {
     pub address: SocketAddr,
     /// The proxy of the application it asks through: its URL, and the secret key it shows.
     pub proxy: Option<(String, String)>,
+    /// The API version that its requests ask for.
+    pub version: &'static str,
     /// Further headers of its requests.
     pub headers: Vec<(&'static str, &'static str)>,
     is_encrypted: bool,
@@ -54,6 +56,7 @@ impl TestServer {
             dev_browser: None,
             address: SocketAddr::from(([127, 0, 0, 1], 40_000)),
             proxy: None,
+            version: "2026-05-12",
             headers: Vec::new(),
             is_encrypted: false,
         }
@@ -101,7 +104,7 @@ impl Browser<'_> {
             uri.push_str(&pair);
         };
         if !path.contains("__clerk_api_version") {
-            add("__clerk_api_version=2026-05-12".to_owned());
+            add(format!("__clerk_api_version={}", self.version));
         }
         if let Some(token) = &self.dev_browser {
             add(format!("__clerk_db_jwt={token}"));

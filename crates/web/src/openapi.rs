@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 
 use crate::api::{Body, Credential, MakeSchema, Operation};
 use crate::shape::allows_null;
-use crate::version::Version;
 
 /// What the error body looks like.
 #[derive(JsonSchema)]
@@ -38,6 +37,8 @@ const BODY_ERRORS: [u16; 3] = [413, 415, 422];
 pub struct About<'a> {
     /// The name of the API.
     pub title: &'a str,
+    /// Its newest version.
+    pub version: &'a str,
     /// What it is for.
     pub description: &'a str,
     /// Where it is reached.
@@ -65,7 +66,7 @@ impl Security {
 
 /// The whole document.
 pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
-    let About { title, description, server, groups, security } = about;
+    let About { title, version, description, server, groups, security } = about;
     let mut operations: Vec<&Operation> = operations.iter().collect();
     operations.sort_by_key(|operation| {
         groups.iter().position(|group| *group == operation.tag).unwrap_or(groups.len())
@@ -86,7 +87,7 @@ pub fn document(operations: &[Operation], about: &About<'_>) -> Value {
         "info": {
             "title": title,
             "description": description,
-            "version": Version::ALL[Version::ALL.len() - 1].1,
+            "version": version,
         },
         "servers": [{ "url": server }],
         "security": security.ways,

@@ -24,21 +24,29 @@ pub enum Version {
     V2025_04_10,
     /// 2025-11-10
     V2025_11_10,
-    /// 2026-05-12, the newest.
+    /// 2026-05-12
     V2026_05_12,
+    /// 2026-08-20, the newest. It changes the Frontend API only.
+    V2026_08_20,
 }
 
 impl Version {
     /// Every version with its date, oldest first.
-    pub const ALL: [(Version, &str); 5] = [
+    pub const ALL: [(Version, &str); 6] = [
         (Version::V2021_02_05, "2021-02-05"),
         (Version::V2024_10_01, "2024-10-01"),
         (Version::V2025_04_10, "2025-04-10"),
         (Version::V2025_11_10, "2025-11-10"),
         (Version::V2026_05_12, "2026-05-12"),
+        (Version::V2026_08_20, "2026-08-20"),
     ];
     /// The newest version.
-    pub const NEWEST: Version = Version::V2026_05_12;
+    pub const NEWEST: Version = Version::V2026_08_20;
+
+    /// The date of the version, as requests write it.
+    pub fn date(self) -> &'static str {
+        Version::ALL.iter().find(|(version, _)| *version == self).map_or("", |(_, date)| date)
+    }
 
     /// The version a request asks for, by header or by query, but not by both and not twice. Scripts in pages come in their
     /// newest release, whenever this server was made: at the time `for_scripts`, a version that was published since is
@@ -157,13 +165,22 @@ mod tests {
             let query = format!("__clerk_api_version={text}");
             Version::select(&HeaderMap::new(), &query, now).map_err(|error| error.code())
         };
-        for newer in ["2026-05-13", "2026-08-20", "2026-11-17"] {
+        for newer in ["2026-08-20", "2026-08-21", "2026-11-17"] {
             assert_eq!(asked(newer), Ok(Version::NEWEST), "{newer}");
         }
-        for bad in ["2026-11-18", "2099-01-01", "2026-5-13", "2026-08-2x", "2020-01-01", "2026-03-01", ""] {
+        for bad in [
+            "2026-05-13",
+            "2026-11-18",
+            "2099-01-01",
+            "2026-5-13",
+            "2026-08-2x",
+            "2020-01-01",
+            "2026-03-01",
+            "",
+        ] {
             assert_eq!(asked(bad), Err(Code::ApiVersionInvalid), "{bad}");
         }
-        assert_eq!(select(None, "__clerk_api_version=2026-08-20"), Err(Code::ApiVersionInvalid));
+        assert_eq!(select(None, "__clerk_api_version=2026-08-21"), Err(Code::ApiVersionInvalid));
     }
 
     #[test]

@@ -41,12 +41,12 @@ async fn unknown_version_is_refused() {
 #[tokio::test]
 async fn scripts_that_are_newer_than_the_server_get_the_newest_version_it_knows() {
     let t = TestServer::start().await;
-    let path = "/v1/environment?__clerk_api_version=2026-08-20";
+    let path = "/v1/environment?__clerk_api_version=2026-08-21";
     t.browser().get(path).await.is_error(400, "api_version_invalid");
     t.clock.advance_ms(300 * 86_400_000);
     t.browser().get(path).await.ok();
-    versioned(&t, "/v1/users?__clerk_api_version=2026-08-20", &[]).await.is_error(400, "api_version_invalid");
-    versioned(&t, "/v1/users", &["2026-08-20"]).await.is_error(400, "api_version_invalid");
+    versioned(&t, "/v1/users?__clerk_api_version=2026-08-21", &[]).await.is_error(400, "api_version_invalid");
+    versioned(&t, "/v1/users", &["2026-08-21"]).await.is_error(400, "api_version_invalid");
 }
 
 #[tokio::test]
@@ -95,4 +95,7 @@ async fn user_looks_in_every_version_as_on_record() {
     }
     let default = versioned(&t, &path, &[]).await.ok();
     assert_eq!(default, versioned(&t, &path, &["2021-02-05"]).await.ok());
+    // 2026-08-20 changes the Frontend API only.
+    let newest = versioned(&t, &path, &["2026-08-20"]).await.ok();
+    assert_eq!(newest, versioned(&t, &path, &["2026-05-12"]).await.ok());
 }
