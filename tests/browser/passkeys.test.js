@@ -99,6 +99,48 @@ browserTest('a passkey stands for both factors, where the settings do not say ot
   own.close();
 });
 
+// Pages of @clerk/ui know passkeys as second factors from 1.41.0 on, so the test uses the objects of clerk-js itself.
+browserTest('a passkey as second factor of a sign-in and of a reverification', async (visit) => {
+  const { page, context } = visit;
+  const instance = await newInstance(
+    'attributes.passkey.enabled=true',
+    'attributes.passkey.second_factors=["passkey"]',
+    'passkey_settings.allow_autofill=false',
+  );
+  const own = await serveBeside(instance);
+  await withPasskeys(visit);
+  const person = await newPerson({ api: instance.clerk });
+  await signIn(page, `${own.url}/sign-in`, person);
+  await isSignedIn(page, person.email);
+  await page.evaluate(() => window.Clerk.user.createPasskey());
+  await instance.clerk.users.updateUser(person.id, { totpSecret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' });
+
+  await context.clearCookies();
+  await page.goto(own.url);
+  await page.waitForFunction(() => window.Clerk?.loaded);
+  const created = page.waitForRequest((request) => /\/v1\/client\/sign_ins\/?\?/.test(request.url()));
+  const signedIn = await page.evaluate(async ({ email, password }) => {
+    const attempt = await window.Clerk.client.signIn.create({ identifier: email, password });
+    const { status, supportedSecondFactors } = attempt;
+    const offered = supportedSecondFactors.map((factor) => factor.strategy);
+    const done = await attempt.authenticateWithPasskey();
+    await window.Clerk.setActive({ session: done.createdSessionId });
+    return { status, offered, ages: window.Clerk.session.factorVerificationAge };
+  }, person);
+  assert.match((await created).url(), /__clerk_api_version=2026-08-20/);
+  assert.deepEqual(signedIn, { status: 'needs_second_factor', offered: ['totp', 'passkey'], ages: [0, 0] });
+
+  const verified = await page.evaluate(async () => {
+    const { session } = window.Clerk;
+    const started = await session.startVerification({ level: 'second_factor' });
+    const offered = started.supportedSecondFactors.map((factor) => factor.strategy);
+    const done = await session.verifyWithPasskey({ level: 'second_factor' });
+    return { offered, status: done.status, ages: done.session.factorVerificationAge };
+  });
+  assert.deepEqual(verified, { offered: ['totp', 'passkey'], status: 'complete', ages: [0, 0] });
+  await own.close();
+});
+
 /** Chooses an item of the menu beside the passkey. */
 async function openMenu(page, item) {
   await page.getByRole('button', { name: /open menu/i }).first().click();

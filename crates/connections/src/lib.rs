@@ -10,7 +10,7 @@ pub mod wallets;
 
 use std::sync::Arc;
 
-use latchkey_flows::strategies::{Registered, RegisteredWalletProof};
+use latchkey_flows::strategies::{Registered, RegisteredSecondFactor, RegisteredWalletProof};
 use latchkey_kernel::AppState;
 use latchkey_kernel::group::Group;
 use latchkey_kernel::registry::Registry;
@@ -38,6 +38,7 @@ fn frontend(api: &mut Api<AppState>) {
 fn register(registry: &mut Registry) {
     social::register(registry);
     registry.add(Registered(Arc::new(passkeys::factor::PasskeyFactor)));
+    registry.add(RegisteredSecondFactor(Arc::new(passkeys::factor::PasskeyFactor)));
     registry.add(Registered(Arc::new(trusted_devices::factor::TrustedDeviceFactor)));
     registry.add(RegisteredWalletProof(Arc::new(SignatureProof)));
 }

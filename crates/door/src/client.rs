@@ -116,7 +116,7 @@ async fn shown_client(
     let (mut sign_in, mut sign_up) = (None, None);
     if client.sign_in.is_some() || client.sign_up.is_some() {
         let (mut tx, context) = (cx.app.db.read().await?, view_context(site, cx.now));
-        sign_in = sign_ins::shown(&mut tx, context, &client).await?;
+        sign_in = sign_ins::shown(&mut tx, context, visitor.factor_audience(cx), &client).await?;
         sign_up = sign_ups::shown(&mut tx, context, &client).await?;
     }
     let place = match is_large(cx, site, &live).await? {

@@ -14,6 +14,7 @@ use latchkey_jose::digest::sha256;
 use latchkey_kernel::cx::{Act, Cx, InstanceContext};
 use latchkey_kernel::signing::Reading;
 use latchkey_kernel::{App, AppState, origins};
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::token::ClientProof;
 use latchkey_presence::clients::{store, token};
@@ -140,6 +141,11 @@ impl Visitor {
         let of_page = self.origin.as_deref().filter(|page| origins::origin(page) == Some(*page));
         let of_server = || origins::origin(&self.site.base_url).unwrap_or(&self.site.base_url);
         of_page.unwrap_or_else(of_server).to_owned()
+    }
+
+    /// Returns the client of the request, as factors are offered to it.
+    pub fn factor_audience(&self, cx: &Cx) -> FactorAudience {
+        FactorAudience { version: cx.version, is_native: self.is_native }
     }
 
     /// What a transaction needs to lock the client.

@@ -67,7 +67,7 @@ async fn enable(cx: Cx, visitor: Visitor, Form(input): Form<EnabledSetting>) -> 
     let written = cx.write(move |tx| Box::pin(async move { turned_on(tx, &origin, &changes).await }));
     let settings = written.await?;
     let roles = given_roles(&cx, &site.instance).await?;
-    cx.reply_unversioned(&view::environment(source(site, &settings, &roles)))
+    cx.reply_unversioned(&view::environment(source(&cx, site, &settings, &roles)))
 }
 
 /// Where organizations are on already, everything stays as the developer has set it.

@@ -1,7 +1,7 @@
-//! The socket for ways to sign in that groups above bring along, such as connections to other providers and passkeys.
-//! Such a group registers a `FirstFactor`; the sign-in machine finds it by the name of the strategy and
-//! never learns who stands behind it. The machine keeps the rules that hold for every factor: whose turn it is, whether
-//! the proof is still open, lockout, and that answers do not tell who has an account.
+//! The sockets for ways to sign in that groups above bring along, such as connections to other providers and passkeys.
+//! Such a group registers a `FirstFactor` or a `SecondFactorStrategy`; the sign-in machine and reverification find it by
+//! the name of the strategy and never learn who stands behind it. The machine keeps the rules that hold for every factor:
+//! whose turn it is, whether the proof is still open, lockout, and that answers do not tell who has an account.
 
 use std::sync::Arc;
 
@@ -74,12 +74,64 @@ pub trait FirstFactor: Send + Sync {
     }
 }
 
+/// A second factor of a group above. Whether a user is offered it is decided by `people/factors`, from the document of the
+/// user. The user has proven the first factor, or is signed in.
+pub trait SecondFactorStrategy: Send + Sync {
+    /// Returns whether the factor has this name at an instance with these settings. Names of the server's own strategies
+    /// never get here.
+    fn answers_to(&self, name: &str, settings: &Settings) -> bool;
+
+    /// Begins a proof and returns its challenge. Runs before the transaction.
+    fn prepare<'a>(&'a self, cx: &'a Cx, request: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>>;
+
+    /// Checks the evidence of a browser. Runs before the transaction. An error counts for nothing: the request was
+    /// malformed.
+    fn examine<'a>(&'a self, cx: &'a Cx, shown: ShownProof<'a>)
+    -> BoxFuture<'a, Result<SecondFactorVerdict>>;
+
+    /// Uses up a proof in the transaction in which the user is locked, and returns the user as saved. `proof` is what
+    /// `examine` returned.
+    fn redeem<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        act: &'a Act,
+        user: User,
+        proof: &'a Value,
+    ) -> BoxFuture<'a, Result<User>>;
+}
+
+/// What the evidence for a second factor proves.
+#[derive(Debug)]
+pub enum SecondFactorVerdict {
+    /// The user has the factor. The value is for `redeem`.
+    Proven(Value),
+    /// The evidence is wrong, and counts as a failure of the user.
+    Refused(Error),
+}
+
+/// A second factor that a group registers.
+#[derive(Clone)]
+pub struct RegisteredSecondFactor(pub Arc<dyn SecondFactorStrategy>);
+
+/// A registered second factor with its strategy.
+pub type NamedSecondFactor = (Strategy, Arc<dyn SecondFactorStrategy>);
+
+/// Finds the registered second factor of this name, if the instance has one.
+pub fn find_second(registry: &Registry, name: &str, settings: &Settings) -> Option<NamedSecondFactor> {
+    let strategy = Strategy::named(name).filter(|strategy| matches!(strategy, Strategy::Registered(_)))?;
+    let mut all = registry.all::<RegisteredSecondFactor>().iter();
+    let found = all.find(|RegisteredSecondFactor(factor)| factor.answers_to(name, settings));
+    found.map(|RegisteredSecondFactor(factor)| (strategy, factor.clone()))
+}
+
 /// What somebody asks for who begins such a proof.
 pub struct ProofRequest<'a> {
     /// The browser.
     pub visitor: &'a Visitor,
     /// By which name.
     pub strategy: Strategy,
+    /// What the proof is for.
+    pub purpose: ProofPurpose,
     /// The attempt it is for; a new one may begin with this.
     pub attempt: &'a str,
     /// Who it must be, if that is known: who somebody says they are, or who is signed in and proves it anew.
@@ -119,6 +171,8 @@ pub enum ProofPurpose {
     SignUp,
     /// Showing once more who is signed in.
     Reverification,
+    /// A second factor, beside a first one that is proven or in a running session.
+    SecondFactor,
 }
 
 /// What was shown proves.

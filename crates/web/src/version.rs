@@ -43,7 +43,7 @@ impl Version {
     /// The newest version.
     pub const NEWEST: Version = Version::V2026_08_20;
 
-    /// The date of the version, as requests write it.
+    /// Returns the date of the version, as requests write it.
     pub fn date(self) -> &'static str {
         Version::ALL.iter().find(|(version, _)| *version == self).map_or("", |(_, date)| date)
     }

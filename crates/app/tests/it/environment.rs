@@ -7,7 +7,7 @@ use latchkey_testkit::TestServer;
 use serde_json::{Value, json};
 
 /// What newer browser scripts read and the published description does not know.
-const UNPUBLISHED: [&str; 11] = [
+const UNPUBLISHED: [&str; 10] = [
     "/auth_config/preferred_channels",
     "/auth_config/session_minter",
     "/organization_settings/force_organization_selection",
@@ -18,7 +18,6 @@ const UNPUBLISHED: [&str; 11] = [
     "/user_settings/sign_in/second_factor/enabled",
     "/user_settings/sign_up/allowlist_only",
     "/user_settings/sign_up/mfa",
-    "/user_settings/social/oauth_vercel",
 ];
 
 #[tokio::test]

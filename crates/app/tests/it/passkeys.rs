@@ -3,6 +3,7 @@
 mod attacks;
 pub(crate) mod authenticator;
 mod registration;
+mod second_factors;
 mod sign_ins;
 mod well_known;
 

@@ -408,3 +408,44 @@ async fn of_many_signatures_at_once_one_gets_in() {
     assert_eq!(statuses.iter().filter(|status| **status == 200).count(), 1, "{statuses:?}");
     assert!(statuses.iter().all(|status| *status < 500), "{statuses:?}");
 }
+
+/// Native apps of version 2026-08-20 or later.
+#[tokio::test]
+async fn device_proves_again_who_a_user_is_in_newer_native_apps() {
+    let t = server().await;
+    let (mut me, phone) = (me(&t).await, Phone::new());
+    let device = me.enroll(&phone).await;
+    let session = me.session.clone();
+    let path = |step: &str, query: &str| format!("/v1/client/sessions/{session}/verify{step}?{query}");
+    let asked = json!({"strategy": "trusted_device", "trusted_device_id": device});
+    me.wait_for_reverification();
+    for (version, native) in [("2026-05-12", "1"), ("2026-08-20", "0")] {
+        me.browser.version = version;
+        let query = format!("_is_native={native}");
+        let begun = me.post(&path("", &query), json!({"level": "first_factor"})).await.ok();
+        assert_eq!(
+            begun["response"]["supported_first_factors"].as_array().unwrap().len(),
+            2,
+            "{version} {native}: {begun:#}"
+        );
+        let refused = me.post(&path("/prepare_first_factor", &query), asked.clone()).await;
+        refused.is_error(400, "strategy_for_user_invalid");
+    }
+    let native = "_is_native=1";
+    let begun = me.post(&path("", native), json!({"level": "first_factor"})).await.ok();
+    assert_eq!(
+        begun["response"]["supported_first_factors"][2],
+        json!({"strategy": "trusted_device", "trusted_device_id": device})
+    );
+    let prepared = me.post(&path("/prepare_first_factor", native), asked).await.ok();
+    let challenge = &prepared["response"]["first_factor_verification"]["trusted_device_challenge"];
+    let text = challenge["client_data"].as_str().unwrap();
+    assert!(text.contains("trusted_device.reverification"), "{text}");
+    let forged = proof(&device, challenge, &Phone::new().sign(text));
+    let refused = me.post(&path("/attempt_first_factor", native), forged).await;
+    refused.is_error(400, "trusted_device_signature_verification_failed");
+    let proof = proof(&device, challenge, &phone.sign(text));
+    let done = me.post(&path("/attempt_first_factor", native), proof).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+    assert_eq!(done["client"]["sessions"][0]["factor_verification_age"], json!([0, -1]));
+}

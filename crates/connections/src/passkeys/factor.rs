@@ -1,12 +1,17 @@
-//! Passkeys as a first factor of the sign-in machine: begun with a name or without, and to prove anew who somebody is.
+//! Passkeys as a factor of sign-in and reverification. As a first factor they are begun with an identifier or without; as a
+//! second one they stand in for another second factor of the user.
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
+use latchkey_base::kinds::UserId;
 use latchkey_base::{Code, Error, Id, Result, rng};
 use latchkey_db::Tx;
-use latchkey_flows::strategies::{FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, ShownProof};
+use latchkey_flows::strategies::{
+    FirstFactor, ProofPurpose, ProofRequest, ProofVerdict, SecondFactorStrategy, SecondFactorVerdict,
+    ShownProof,
+};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::DEVICE_CHALLENGE_MS;
 use latchkey_kernel::settings::Settings;
@@ -68,6 +73,39 @@ impl FirstFactor for PasskeyFactor {
     }
 }
 
+impl SecondFactorStrategy for PasskeyFactor {
+    fn answers_to(&self, name: &str, settings: &Settings) -> bool {
+        name == Strategy::PASSKEY.name() && settings.attributes.has_second_passkey()
+    }
+
+    fn prepare<'a>(&'a self, cx: &'a Cx, request: ProofRequest<'a>) -> BoxFuture<'a, Result<Challenge>> {
+        begin(cx, request).boxed()
+    }
+
+    fn examine<'a>(
+        &'a self,
+        cx: &'a Cx,
+        shown: ShownProof<'a>,
+    ) -> BoxFuture<'a, Result<SecondFactorVerdict>> {
+        async move {
+            let found = answer(cx, &shown).await?;
+            Ok(found
+                .map_or_else(SecondFactorVerdict::Refused, |(_, proof)| SecondFactorVerdict::Proven(proof)))
+        }
+        .boxed()
+    }
+
+    fn redeem<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        act: &'a Act,
+        user: User,
+        proof: &'a Value,
+    ) -> BoxFuture<'a, Result<User>> {
+        note(tx, act, user, proof).boxed()
+    }
+}
+
 async fn begin(cx: &Cx, asked: ProofRequest<'_>) -> Result<Challenge> {
     if asked.identifier.is_some_and(|identifier| !identifier.is_empty()) {
         return Err(Error::param(Code::FormParamValueInvalid, "identifier").saying(
@@ -76,8 +114,9 @@ async fn begin(cx: &Cx, asked: ProofRequest<'_>) -> Result<Challenge> {
     }
     let site = &asked.visitor.site;
     // Where answers must not tell who has an account, they do not tell which passkeys it has either: whoever has one for
-    // the domain may answer, and it must be that of whom they say they are.
-    let is_guarded = site.settings.attack_protection.enumeration_protection;
+    // the domain may answer, and it must be that of whom they say they are. Before a second factor the first one is proven.
+    let is_guarded =
+        site.settings.attack_protection.enumeration_protection && asked.purpose != ProofPurpose::SecondFactor;
     let allowed = match asked.user.filter(|_| !is_guarded) {
         Some(user) => own(cx, &asked, user).await?,
         None => Vec::new(),
@@ -130,17 +169,23 @@ fn credential(passkey: &StoredPasskey) -> Result<Credential> {
 }
 
 async fn judge(cx: &Cx, shown: ShownProof<'_>) -> Result<ProofVerdict> {
+    let found = answer(cx, &shown).await?;
+    Ok(found.map_or_else(ProofVerdict::Refused, |(user, proof)| ProofVerdict::User(user, proof)))
+}
+
+/// Returns the owner of the passkey that answered and the proof that `note` needs, or why the answer proves nothing.
+async fn answer(cx: &Cx, shown: &ShownProof<'_>) -> Result<Result<(UserId, Value)>> {
     let text = shown.fields.get(FIELD).and_then(Value::as_str).filter(|text| !text.is_empty());
     let text = text.ok_or_else(|| Error::param(Code::FormParamMissing, FIELD))?;
     let nonce = shown.challenge.and_then(|challenge| challenge.details.get(NONCE)).and_then(Value::as_str);
     let nonce = nonce.ok_or_else(|| Error::new(Code::VerificationMissing))?;
-    match proven(cx, &shown, nonce, text).await {
+    match proven(cx, shown, nonce, text).await {
         Ok((passkey, used)) => {
             let proof = PasskeyProof { credential_id: URL_SAFE_NO_PAD.encode(&passkey.credential_id), used };
-            Ok(ProofVerdict::User(passkey.user, serde_json::to_value(&proof).map_err(Error::internal)?))
+            Ok(Ok((passkey.user, serde_json::to_value(&proof).map_err(Error::internal)?)))
         }
         Err(error) if error.code() == Code::Internal => Err(error),
-        Err(refusal) => Ok(ProofVerdict::Refused(refusal)),
+        Err(refusal) => Ok(Err(refusal)),
     }
 }
 

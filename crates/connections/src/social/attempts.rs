@@ -223,7 +223,7 @@ impl FirstFactor for ProviderAccounts {
 async fn judged(cx: &Cx, act: &Act, purpose: ProofPurpose, newcomer: Newcomer) -> Result<ProofVerdict> {
     match purpose {
         ProofPurpose::SignUp => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
-        ProofPurpose::Reverification => verdicts::again(cx, act, newcomer).await,
+        ProofPurpose::Reverification | ProofPurpose::SecondFactor => verdicts::again(cx, act, newcomer).await,
         ProofPurpose::SignIn | ProofPurpose::Transfer => verdicts::acted_on(cx, act, newcomer).await,
     }
 }

@@ -68,7 +68,7 @@ async fn begin(cx: &Cx, asked: ProofRequest<'_>) -> Result<Challenge> {
     let challenge = rules::challenge(rng::bytes(&*cx.app.rng));
     let id = TrustedDeviceChallengeId::new(cx.now, &*cx.app.rng);
     let expire_at = cx.now.plus_ms(DEVICE_CHALLENGE_MS);
-    let client_data = rules::sign_in_text(&id, &challenge, &user, &key.id, expire_at);
+    let client_data = rules::proof_text(asked.purpose, &id, &challenge, &user, &key.id, expire_at);
     let shown = ShownChallenge {
         challenge: &challenge,
         id: id.as_str(),

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use latchkey_base::kinds::{TrustedDeviceChallengeId, TrustedDeviceId};
 use latchkey_base::{Code, Error, Id, Result, Time};
+use latchkey_flows::strategies::ProofPurpose;
 use latchkey_jose::es256::P256Key;
 use latchkey_kernel::limits::TRUSTED_DEVICES_PER_USER;
 use latchkey_kernel::settings::Settings;
@@ -80,14 +81,16 @@ pub fn enrollment_text(
     .to_string()
 }
 
-/// The text a device signs when somebody signs in with it.
-pub fn sign_in_text(
+/// Returns the text that a device signs when a user signs in with it, or proves again who they are.
+pub fn proof_text(
+    purpose: ProofPurpose,
     id: &TrustedDeviceChallengeId,
     challenge: &str,
     user: &User,
     device: &TrustedDeviceId,
     expire_at: Time,
 ) -> String {
+    let is_reverification = purpose == ProofPurpose::Reverification;
     json!({
         "algorithm": "ES256",
         "challenge": challenge,
@@ -95,7 +98,7 @@ pub fn sign_in_text(
         "expires_at": expire_at.ms(),
         "instance_id": user.instance.as_str(),
         "trusted_device_id": device.as_str(),
-        "type": "trusted_device.sign_in",
+        "type": if is_reverification { "trusted_device.reverification" } else { "trusted_device.sign_in" },
     })
     .to_string()
 }

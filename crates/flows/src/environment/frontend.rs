@@ -45,7 +45,7 @@ pub fn routes(api: &mut Api<AppState>) {
 async fn get(cx: Cx, RequestSite(site): RequestSite, headers: HeaderMap) -> Result<Response, Failure> {
     let roles = given_roles(&cx, &site.instance).await?;
     let page_origin = headers.get(ORIGIN).and_then(|origin| origin.to_str().ok());
-    cx.reply_unversioned(&view::environment(source_for_page(&site, &roles, page_origin)))
+    cx.reply_unversioned(&view::environment(source_for_page(&cx, &site, &roles, page_origin)))
 }
 
 /// Scripts of development instances ask this way. A browser that has no token of a developer's browser yet
@@ -58,7 +58,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     }
     let site = &*visitor.site;
     let roles = given_roles(&cx, &site.instance).await?;
-    let source = source_for_page(site, &roles, visitor.origin.as_deref());
+    let source = source_for_page(&cx, site, &roles, visitor.origin.as_deref());
     let mut response = cx.reply_unversioned(&view::environment(source))?;
     let is_kept = !site.is_apart_from_apps() || visitor.origin.as_deref() == origin(&site.base_url);
     if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native && is_kept {
@@ -70,7 +70,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
 }
 
 async fn account_portal(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
-    cx.reply_unversioned(&view::account_portal(source(&site, &site.settings, &GivenRoles::default())))
+    cx.reply_unversioned(&view::account_portal(source(&cx, &site, &site.settings, &GivenRoles::default())))
 }
 
 /// The roles that new organizations give.
@@ -79,7 +79,12 @@ pub async fn given_roles(cx: &Cx, instance: &InstanceId) -> Result<GivenRoles> {
 }
 
 /// What the environment of an instance is derived from.
-pub fn source<'a>(site: &'a Site, settings: &'a Settings, roles: &'a GivenRoles) -> EnvironmentSource<'a> {
+pub fn source<'a>(
+    cx: &Cx,
+    site: &'a Site,
+    settings: &'a Settings,
+    roles: &'a GivenRoles,
+) -> EnvironmentSource<'a> {
     EnvironmentSource {
         instance: &site.instance,
         environment: site.environment,
@@ -87,17 +92,19 @@ pub fn source<'a>(site: &'a Site, settings: &'a Settings, roles: &'a GivenRoles)
         roles,
         portal_url: site.portal_url(),
         application_origin: None,
+        version: cx.version,
     }
 }
 
 /// What the environment is derived from for a page at `page_origin`.
 fn source_for_page<'a>(
+    cx: &Cx,
     site: &'a Site,
     roles: &'a GivenRoles,
     page_origin: Option<&'a str>,
 ) -> EnvironmentSource<'a> {
     let application_origin = page_origin.filter(|origin| is_application(site, origin));
-    EnvironmentSource { application_origin, ..source(site, &site.settings, roles) }
+    EnvironmentSource { application_origin, ..source(cx, site, &site.settings, roles) }
 }
 
 /// Returns whether pages of an origin belong to an application of a development instance. The origin of the hosted pages

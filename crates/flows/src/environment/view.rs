@@ -17,6 +17,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::object;
 use latchkey_kernel::settings::Settings;
+use latchkey_web::version::Version;
 use organizations::OrganizationSettingsView;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +38,8 @@ pub struct EnvironmentSource<'a> {
     /// The origin of the application that the browser is on, or comes from. Only development instances have it: one
     /// instance often has several applications on this machine, and `display.home_url` names one of them.
     pub application_origin: Option<&'a str>,
+    /// The version that the client asks for.
+    pub version: Version,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -142,6 +145,10 @@ mod tests {
     use super::*;
 
     fn shown(environment: Environment, change: fn(&mut Settings)) -> Value {
+        shown_in(Version::NEWEST, environment, change)
+    }
+
+    fn shown_in(version: Version, environment: Environment, change: fn(&mut Settings)) -> Value {
         let mut settings = Settings::default();
         change(&mut settings);
         let instance = &InstanceId::new(Time::from_ms(0), &SeededRng::new(1));
@@ -155,6 +162,7 @@ mod tests {
             roles,
             portal_url,
             application_origin,
+            version,
         };
         serde_json::to_value(super::environment(source)).unwrap()
     }
@@ -191,6 +199,29 @@ mod tests {
             seen["auth_config"]["identification_requirements"],
             json!([["email_address"], ["phone_number"], []])
         );
+    }
+
+    #[test]
+    fn newer_providers_and_second_factors_are_shown_to_newer_clients_only() {
+        let seen = |version| {
+            shown_in(version, Environment::Development, |settings| {
+                settings.attributes.passkey.enabled = true;
+                settings.attributes.passkey.second_factors = vec![Strategy::PASSKEY];
+            })
+        };
+        let (older, newest) = (seen(Version::V2026_05_12), seen(Version::V2026_08_20));
+        for (shown, used, factors) in [(&older, false, json!([])), (&newest, true, json!(["passkey"]))] {
+            let passkey = &shown["user_settings"]["attributes"]["passkey"];
+            assert_eq!(
+                (&passkey["used_for_second_factor"], &passkey["second_factors"]),
+                (&json!(used), &factors)
+            );
+            assert_eq!(passkey["first_factors"], json!(["passkey"]));
+            let listed = shown["auth_config"]["second_factors"].as_array().unwrap();
+            assert_eq!(listed.contains(&json!("passkey")), used);
+            let social = shown["user_settings"]["social"].as_object().unwrap();
+            assert_eq!(social.contains_key("oauth_vercel"), used);
+        }
     }
 
     #[test]

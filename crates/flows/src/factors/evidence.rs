@@ -1,5 +1,6 @@
 //! What somebody shows, examined before the transaction: passwords and imported backup codes are slow.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use latchkey_base::kinds::{InstanceId, UserId};
@@ -7,14 +8,22 @@ use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Result, Time, rng};
 use latchkey_door::gate::next_multiple;
 use latchkey_door::site::Site;
+use latchkey_door::visitor::Visitor;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::IMPORTED_DIGEST;
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::strategy::Strategy;
+use latchkey_people::challenges::model::Challenge;
 use latchkey_people::users::credentials::{self, StoredPassword};
 use latchkey_people::users::factors::{backup_code_fits, comparing_time, needs_upgrade, password_fits};
 use latchkey_people::users::model::User;
+use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
+
+use super::rules::begun;
+use crate::strategies::{
+    NamedSecondFactor, ProofPurpose, SecondFactorStrategy, SecondFactorVerdict, ShownProof,
+};
 
 /// What somebody shows.
 pub struct Shown {
@@ -46,6 +55,47 @@ pub enum Evidence {
     Code(Secret),
     /// The signature of a wallet.
     Signature(String),
+    /// The verdict of a registered second factor.
+    Registered {
+        factor: Arc<dyn SecondFactorStrategy>,
+        /// The challenge that the verdict is about. If another one stands in its place, the verdict is void.
+        examined: Option<Box<Challenge>>,
+        verdict: SecondFactorVerdict,
+    },
+}
+
+/// The evidence that a browser submits for a registered second factor.
+pub struct SubmittedEvidence<'a> {
+    pub visitor: &'a Visitor,
+    /// The user who must have the factor.
+    pub user: &'a User,
+    /// The second factor under way, whatever its strategy.
+    pub challenge: Option<&'a Challenge>,
+    /// The code, for strategies that have one.
+    pub code: Option<Secret>,
+    /// The fields of the request that the server itself does not know.
+    pub fields: &'a Map<String, Value>,
+}
+
+/// Examines the evidence for a registered second factor, before the transaction.
+pub async fn examine_registered(
+    cx: &Cx,
+    (strategy, factor): NamedSecondFactor,
+    submitted: SubmittedEvidence<'_>,
+) -> Result<Evidence> {
+    let SubmittedEvidence { visitor, user, challenge, code, fields } = submitted;
+    let challenge = begun(challenge, strategy, cx.now)?;
+    let shown = ShownProof {
+        visitor,
+        strategy,
+        user: Some(user),
+        purpose: ProofPurpose::SecondFactor,
+        challenge,
+        code: code.as_ref().map(Secret::expose),
+        fields,
+    };
+    let verdict = factor.examine(cx, shown).await?;
+    Ok(Evidence::Registered { examined: challenge.cloned().map(Box::new), factor, verdict })
 }
 
 /// Examines what was shown, before the transaction. Without a user, or for one without such a factor, nothing matches,

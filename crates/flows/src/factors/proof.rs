@@ -18,7 +18,7 @@ use latchkey_people::users::store as users;
 
 use super::evidence::Evidence;
 use super::rules;
-use crate::strategies::attempt_wallet;
+use crate::strategies::{SecondFactorVerdict, attempt_wallet};
 
 /// What came of it.
 pub struct Proof {
@@ -78,6 +78,29 @@ pub async fn prove(
             let challenge = rules::sent(challenge, strategy)?;
             let tried = attempt_wallet(act, challenge.clone(), &signature)?;
             tried_once(tx, act, user, challenge, tried).await
+        }
+        Evidence::Registered { factor, examined, verdict } => {
+            if challenge.filter(|challenge| challenge.strategy == strategy) != examined.as_deref() {
+                // Another request was faster; what was examined is not what stands there now.
+                return Err(Error::new(Code::ClientStateInvalid));
+            }
+            match verdict {
+                SecondFactorVerdict::Proven(proof) => {
+                    let user = factor.redeem(tx, act, user, &proof).await?;
+                    let expire_at = examined.as_ref().and_then(|begun| begun.expire_at);
+                    let proven = rules::proven_challenge(examined.as_deref(), strategy, act.now);
+                    Ok(Proof { user, challenge: Challenge { expire_at, ..proven }, refusal: None })
+                }
+                SecondFactorVerdict::Refused(refusal) => {
+                    let (user, refusal) = count(tx, act, user, refusal).await?;
+                    let challenge = match examined {
+                        // The browser can answer the same challenge again.
+                        Some(begun) => Challenge { attempts: begun.attempts + 1, ..*begun },
+                        None => rules::failed_challenge(challenge, strategy, act.now),
+                    };
+                    Ok(Proof { user, challenge, refusal: Some(refusal) })
+                }
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use latchkey_base::{Code, Error, Problem, Result, Time};
 use latchkey_kernel::settings::Lockout;
 use latchkey_kernel::strategy::Strategy;
-use latchkey_people::challenges::model::Challenge;
+use latchkey_people::challenges::model::{Challenge, State};
 use latchkey_people::factors::model::Factor;
 use latchkey_people::users::model::{Lock, User};
 
@@ -92,6 +92,16 @@ pub fn sent(challenge: Option<&Challenge>, strategy: Strategy) -> Result<&Challe
     match challenge.strategy == strategy {
         true => Ok(challenge),
         false => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
+    }
+}
+
+/// Returns the challenge that was begun with a registered strategy. Fails if its time is over or it was tried too often.
+pub fn begun(challenge: Option<&Challenge>, strategy: Strategy, now: Time) -> Result<Option<&Challenge>> {
+    let begun = challenge.filter(|challenge| challenge.strategy == strategy);
+    match begun.map(|challenge| challenge.state(now)) {
+        Some(State::Expired) => Err(Error::new(Code::VerificationExpired)),
+        Some(State::Failed) => Err(Error::new(Code::VerificationFailed)),
+        _ => Ok(begun),
     }
 }
 

@@ -111,7 +111,7 @@ pub fn show(cx: &Cx, site: &Site, shown: Page) -> Result<Response, Failure> {
 fn show_after(cx: &Cx, site: &Site, shown: Page, referrer: Option<String>) -> Result<Response, Failure> {
     let display = &site.settings.display;
     let roles = GivenRoles::default();
-    let source = source(site, &site.settings, &roles);
+    let source = source(cx, site, &site.settings, &roles);
     let pages = Pages::of(source);
     let application_origin = referrer.as_deref().filter(|origin| {
         shown.is_of_organizations()

@@ -15,7 +15,8 @@ use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_kernel::{AppState, limits};
-use latchkey_presence::sessions::model::Level;
+use latchkey_people::challenges::model::Challenge;
+use latchkey_presence::sessions::model::{Level, ReverificationStatus};
 use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::store;
 use latchkey_web::api::Api;
@@ -28,12 +29,12 @@ use serde_json::{Map, Value};
 use super::rules;
 use super::steps::{self, ReverificationOutcome, SessionOnClient, WhichFactor};
 use super::view::{self, ReverificationView};
-use crate::factors::evidence::{Shown, examine};
+use crate::factors::evidence::{Evidence, Shown, SubmittedEvidence, examine, examine_registered};
 use crate::sign_in::input::{
     AttemptFirstFactor, AttemptSecondFactor, PrepareFirstFactor, PrepareSecondFactor,
 };
 use crate::sign_in::rules::{first_strategy, second_strategy};
-use crate::strategies::{self, FirstFactor, ProofPurpose, ProofRequest, ShownProof};
+use crate::strategies::{self, FirstFactor, NamedSecondFactor, ProofPurpose, ProofRequest, ShownProof};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sessions");
@@ -133,6 +134,7 @@ async fn prepare_registered(
     let asked = ProofRequest {
         visitor,
         strategy,
+        purpose: ProofPurpose::Reverification,
         attempt: id.as_str(),
         user: Some(&user),
         identifier: None,
@@ -140,8 +142,18 @@ async fn prepare_registered(
         fields,
     };
     let challenge = factor.prepare(cx, asked).await?;
-    let kept = run(cx, visitor, id.clone(), move |tx, act, target| {
-        Box::pin(async move { steps::keep(tx, &act, &target, challenge).await })
+    keep(cx, visitor, id.clone(), WhichFactor::First, challenge).await
+}
+
+async fn keep(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    turn: WhichFactor,
+    challenge: Challenge,
+) -> Result<ReverificationOutcome> {
+    let kept = run(cx, visitor, id, move |tx, act, target| {
+        Box::pin(async move { steps::keep(tx, &act, &target, turn, challenge).await })
     });
     kept.await
 }
@@ -150,15 +162,46 @@ async fn prepare_second(
     cx: Cx,
     SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
-    Form(input): Form<PrepareSecondFactor>,
+    OpenForm(input, fields): OpenForm<PrepareSecondFactor>,
 ) -> Response {
-    let outcome = match input.strategy.as_deref().map(second_strategy).transpose() {
-        Ok(strategy) => {
+    let name = input.strategy.as_deref().unwrap_or_default();
+    let strategy = input.strategy.as_deref().map(second_strategy).transpose();
+    let outcome = match (registered_second(&cx, &visitor, name), strategy) {
+        (Some(factor), _) => prepare_registered_second(&cx, &visitor, id, factor, &fields).await,
+        (None, Ok(strategy)) => {
             prepare(&cx, &visitor, id, WhichFactor::Second, strategy, input.phone_number_id).await
         }
-        Err(error) => Err(error),
+        (None, Err(error)) => Err(error),
     };
     answer(&cx, &visitor, outcome).await
+}
+
+/// Finds the second factor of a group above by this name.
+fn registered_second(cx: &Cx, visitor: &Visitor, name: &str) -> Option<NamedSecondFactor> {
+    strategies::find_second(&cx.app.product.registry, name, &visitor.site.settings)
+}
+
+async fn prepare_registered_second(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    (strategy, factor): NamedSecondFactor,
+    fields: &Map<String, Value>,
+) -> Result<ReverificationOutcome> {
+    let PresentSession { user, session, .. } = find(cx, visitor, &id).await?;
+    rules::expected(&session, ReverificationStatus::NeedsSecondFactor)?;
+    let request = ProofRequest {
+        visitor,
+        strategy,
+        purpose: ProofPurpose::SecondFactor,
+        attempt: id.as_str(),
+        user: Some(&user),
+        identifier: None,
+        redirect_url: None,
+        fields,
+    };
+    let challenge = factor.prepare(cx, request).await?;
+    keep(cx, visitor, id.clone(), WhichFactor::Second, challenge).await
 }
 
 async fn prepare(
@@ -182,7 +225,12 @@ async fn attempt_first(
     OpenForm(input, fields): OpenForm<AttemptFirstFactor>,
 ) -> Response {
     let outcome = match (registered(&cx, &visitor, &input.strategy), first_strategy(&input.strategy)) {
-        (Some(factor), _) => attempt_registered(&cx, &visitor, id, factor, input.code, &fields).await,
+        (Some(factor), _) => {
+            let mut fields = fields;
+            // The server knows this field itself, and passes it on to groups that need it.
+            fields.extend(input.signature.map(|text| ("signature".to_owned(), Value::String(text))));
+            attempt_registered(&cx, &visitor, id, factor, input.code, &fields).await
+        }
         (None, Ok(strategy)) => {
             let (code, password) = (input.code, input.password);
             let shown = Shown { strategy, code, password, signature: input.signature };
@@ -227,16 +275,35 @@ async fn attempt_second(
     cx: Cx,
     SessionVisitor(visitor): SessionVisitor,
     Path(id): Path<SessionId>,
-    Form(input): Form<AttemptSecondFactor>,
+    OpenForm(input, fields): OpenForm<AttemptSecondFactor>,
 ) -> Response {
-    let outcome = match second_strategy(&input.strategy) {
-        Ok(strategy) => {
+    let registered = registered_second(&cx, &visitor, &input.strategy);
+    let outcome = match (registered, second_strategy(&input.strategy)) {
+        (Some(factor), _) => attempt_registered_second(&cx, &visitor, id, factor, input.code, &fields).await,
+        (None, Ok(strategy)) => {
             let shown = Shown { strategy, code: input.code, password: None, signature: None };
             attempt(&cx, &visitor, id, WhichFactor::Second, shown).await
         }
-        Err(error) => Err(error),
+        (None, Err(error)) => Err(error),
     };
     answer(&cx, &visitor, outcome).await
+}
+
+async fn attempt_registered_second(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    factor: NamedSecondFactor,
+    code: Option<Secret>,
+    fields: &Map<String, Value>,
+) -> Result<ReverificationOutcome> {
+    let PresentSession { user, session, .. } = find(cx, visitor, &id).await?;
+    let under_way = rules::expected(&session, ReverificationStatus::NeedsSecondFactor)?;
+    let (user, challenge) = (&user, under_way.second_factor.as_ref());
+    let (strategy, _) = factor;
+    let submitted = SubmittedEvidence { visitor, user, challenge, code, fields };
+    let evidence = examine_registered(cx, factor, submitted).await?;
+    try_evidence(cx, visitor, id, WhichFactor::Second, strategy, evidence).await
 }
 
 /// What is slow is done before the transaction, and only for who is signed in here.
@@ -250,6 +317,17 @@ async fn attempt(
     let PresentSession { user, .. } = find(cx, visitor, &id).await?;
     let strategy = shown.strategy;
     let evidence = examine(cx, &WorkOwner::user(&user.instance, &user.id), Some(&user), shown).await?;
+    try_evidence(cx, visitor, id, turn, strategy, evidence).await
+}
+
+async fn try_evidence(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SessionId,
+    turn: WhichFactor,
+    strategy: Strategy,
+    evidence: Evidence,
+) -> Result<ReverificationOutcome> {
     let tried = run(cx, visitor, id, move |tx, act, target| {
         Box::pin(async move { steps::attempt(tx, &act, &target, turn, strategy, evidence).await })
     });
@@ -271,7 +349,8 @@ where
         + Send
         + 'static,
 {
-    let target = SessionOnClient { session, client: visitor.require_client()?.id.clone() };
+    let client = visitor.require_client()?.id.clone();
+    let target = SessionOnClient { session, client, audience: visitor.factor_audience(cx) };
     let act = visitor.act(cx);
     cx.write(move |tx| step(tx, act, target)).await
 }
@@ -289,7 +368,14 @@ async fn answer(cx: &Cx, visitor: &Visitor, outcome: Result<ReverificationOutcom
         (Ok(shown), Ok((under_way, session, user))) => {
             let context = view_context(&visitor.site, cx.now);
             let memberships = client::memberships(shown.as_ref());
-            let view = view::reverification(&under_way, &session, &user, memberships, context);
+            let view = view::reverification(
+                &under_way,
+                &session,
+                &user,
+                memberships,
+                context,
+                visitor.factor_audience(cx),
+            );
             visitor.answer_with(cx, shown.as_ref(), Ok(view)).await
         }
         (Ok(shown), Err(error)) => visitor.answer_with::<()>(cx, shown.as_ref(), Err(error)).await,

@@ -4,29 +4,40 @@ use latchkey_base::{Code, Error, Result, Time};
 use latchkey_kernel::limits::ATTEMPT_MS;
 use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
-use latchkey_people::challenges::model::{Challenge, State};
+use latchkey_people::challenges::model::Challenge;
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::factors::model::Factor;
 use latchkey_people::factors::rules as factors;
 use latchkey_people::users::model::User;
 use latchkey_presence::sessions::model::{Level, Reverification, ReverificationStatus, Session};
 
+use crate::factors::rules::begun;
+
 /// The first factors that prove anew who it is.
-pub fn first_factors(user: &User, settings: &Settings) -> Vec<Factor> {
+pub fn first_factors(user: &User, settings: &Settings, audience: FactorAudience) -> Vec<Factor> {
     let all = factors::first(user, None, settings).into_iter();
-    all.filter(|factor| factor.strategy.reproves()).collect()
+    let known = all.filter(|factor| factor.strategy.reproves());
+    known.chain(factors::devices(user, settings, audience)).collect()
 }
 
-/// The second factors that prove anew who it is.
-pub fn second_factors(user: &User, settings: &Settings) -> Vec<Factor> {
-    factors::second(user, settings)
+/// Returns the second factors that a client is offered in a reverification. A passkey that was the first factor is not the
+/// second one too.
+pub fn second_factors(
+    under_way: &Reverification,
+    user: &User,
+    settings: &Settings,
+    audience: FactorAudience,
+) -> Vec<Factor> {
+    let factors = factors::second(user, settings);
+    if under_way.first_factor.as_ref().is_some_and(|first| first.strategy == Strategy::PASSKEY) {
+        return factors;
+    }
+    factors::with_second_passkey(factors, user, settings, audience)
 }
 
 /// Begins to prove anew. Who has no second factor proves the first one instead.
 pub fn start(mut session: Session, level: Level, user: &User, settings: &Settings) -> Session {
-    let level = match second_factors(user, settings).is_empty() {
-        true => Level::FirstFactor,
-        false => level,
-    };
+    let level = if factors::has_second(user, settings) { level } else { Level::FirstFactor };
     let sent = session.reverification.take().map(|last| last.sent).unwrap_or_default();
     session.reverification = Some(Reverification { level, first_factor: None, second_factor: None, sent });
     session
@@ -45,12 +56,7 @@ pub fn expected(session: &Session, status: ReverificationStatus) -> Result<&Reve
 /// The proof of a first factor that was begun with a registered strategy, unless its time is over.
 pub fn open(session: &Session, strategy: Strategy, now: Time) -> Result<Option<&Challenge>> {
     let under_way = expected(session, ReverificationStatus::NeedsFirstFactor)?;
-    let begun = under_way.first_factor.as_ref().filter(|challenge| challenge.strategy == strategy);
-    match begun.map(|challenge| challenge.state(now)) {
-        Some(State::Expired) => Err(Error::new(Code::VerificationExpired)),
-        Some(State::Failed) => Err(Error::new(Code::VerificationFailed)),
-        _ => Ok(begun),
-    }
+    begun(under_way.first_factor.as_ref(), strategy, now)
 }
 
 /// What was sent last to where a factor sends its codes. It is forgotten after a day.
@@ -84,7 +90,7 @@ pub fn noted(session: Session, challenge: Challenge, user: &User, settings: &Set
     let at = |factor: Option<&Challenge>| factor.and_then(|factor| factor.verified_at);
     let first = under_way.first_factor.as_ref();
     let second = under_way.second_factor.as_ref().or(first.filter(|first| first.proves_both));
-    let before = session.second_factor_at.filter(|_| !second_factors(user, settings).is_empty());
+    let before = session.second_factor_at.filter(|_| factors::has_second(user, settings));
     let (first, second) = (at(first), at(second));
     session.first_factor_at = first.or(session.first_factor_at);
     session.second_factor_at = second.or(before);

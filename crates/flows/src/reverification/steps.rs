@@ -7,10 +7,11 @@ use latchkey_kernel::cx::Act;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_messaging::messages::model::Asker;
 use latchkey_people::challenges::model::Challenge;
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::factors::model::Factor;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
-use latchkey_presence::sessions::model::{Level, ReverificationStatus, Session};
+use latchkey_presence::sessions::model::{Level, Reverification, ReverificationStatus, Session};
 use latchkey_presence::sessions::store;
 
 use super::rules;
@@ -26,6 +27,8 @@ pub struct SessionOnClient {
     pub session: SessionId,
     /// The client it must be on.
     pub client: ClientId,
+    /// That client, as factors are offered to it.
+    pub audience: FactorAudience,
 }
 
 /// What came of a step.
@@ -52,10 +55,17 @@ impl WhichFactor {
         }
     }
 
-    fn factors(self, user: &User, act: &Act) -> Vec<Factor> {
+    fn factors(
+        self,
+        under_way: &Reverification,
+        user: &User,
+        act: &Act,
+        target: &SessionOnClient,
+    ) -> Vec<Factor> {
+        let (settings, audience) = (&act.settings, target.audience);
         match self {
-            WhichFactor::First => rules::first_factors(user, &act.settings),
-            WhichFactor::Second => rules::second_factors(user, &act.settings),
+            WhichFactor::First => rules::first_factors(user, settings, audience),
+            WhichFactor::Second => rules::second_factors(under_way, user, settings, audience),
         }
     }
 
@@ -92,7 +102,7 @@ pub async fn prepare(
 ) -> Result<ReverificationOutcome> {
     let (session, user) = lock(tx, act, target).await?;
     let under_way = rules::expected(&session, turn.status())?;
-    let offered = turn.factors(&user, act);
+    let offered = turn.factors(under_way, &user, act, target);
     let first_sent =
         || offered.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
     let strategy = strategy.or_else(first_sent).ok_or_else(|| Error::new(turn.missing()))?;
@@ -134,7 +144,8 @@ pub async fn attempt(
     let sent = challenge.as_ref().filter(|sent| sent.strategy == strategy);
     let sent_to = sent.and_then(|sent| sent.identification.as_ref()).map(|id| id.as_str());
     // The user must have the factor still, also where a code was sent.
-    choose(&turn.factors(&user, act), strategy, sent_to, |_| false, turn.missing())?;
+    let offered = turn.factors(under_way, &user, act, target);
+    choose(&offered, strategy, sent_to, |_| false, turn.missing())?;
     let proof = prove(tx, act, user, strategy, challenge.as_ref(), evidence).await?;
     let user = match proof.refusal {
         None => verified(tx, act, proof.user, &proof.challenge).await?,
@@ -145,16 +156,17 @@ pub async fn attempt(
     Ok(ReverificationOutcome { session, user, refusal: proof.refusal })
 }
 
-/// Keeps a proof that a registered first factor began.
+/// Keeps a proof that a registered factor began.
 pub async fn keep(
     tx: &mut Tx,
     act: &Act,
     target: &SessionOnClient,
+    turn: WhichFactor,
     challenge: Challenge,
 ) -> Result<ReverificationOutcome> {
     let (session, user) = lock(tx, act, target).await?;
-    rules::expected(&session, ReverificationStatus::NeedsFirstFactor)?;
-    check_offered(&user, act, challenge.strategy)?;
+    let offered = turn.factors(rules::expected(&session, turn.status())?, &user, act, target);
+    choose(&offered, challenge.strategy, None, |_| false, turn.missing())?;
     let session = rules::noted(session, challenge, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user, refusal: None })
@@ -170,7 +182,9 @@ pub async fn judge(
     verdict: ProofVerdict,
 ) -> Result<ReverificationOutcome> {
     let (session, user) = lock(tx, act, target).await?;
-    check_offered(&user, act, strategy)?;
+    let turn = WhichFactor::First;
+    let offered = turn.factors(rules::expected(&session, turn.status())?, &user, act, target);
+    choose(&offered, strategy, None, |_| false, turn.missing())?;
     if rules::open(&session, strategy, act.now)? != examined.as_ref() {
         // Another request was faster; what was examined is not what stands there now.
         return Err(Error::new(Code::ClientStateInvalid));
@@ -200,12 +214,6 @@ pub async fn judge(
     let session = rules::noted(session, challenge, &user, &act.settings);
     store::save(tx, &session).await?;
     Ok(ReverificationOutcome { session, user, refusal: Some(refusal) })
-}
-
-/// Refuses a first factor that the user does not have.
-fn check_offered(user: &User, act: &Act, strategy: Strategy) -> Result<()> {
-    let turn = WhichFactor::First;
-    choose(&turn.factors(user, act), strategy, None, |_| false, turn.missing()).map(|_| ())
 }
 
 async fn lock(tx: &mut Tx, act: &Act, target: &SessionOnClient) -> Result<(Session, User)> {

@@ -2,6 +2,7 @@
 
 use latchkey_kernel::object;
 use latchkey_people::challenges::view::{ChallengeView, verification};
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::factors::model::Factor;
 use latchkey_people::factors::rules as factors;
 use latchkey_people::factors::view::{FactorView, factor};
@@ -37,14 +38,16 @@ pub fn reverification<'a>(
     user: &'a User,
     memberships: &'a OwnMemberships,
     context: ViewContext<'_>,
+    audience: FactorAudience,
 ) -> ReverificationView<'a> {
     let status = under_way.status();
     let shown = |all: Vec<Factor>, is_asked: bool| {
         let is_shown = is_asked && status != ReverificationStatus::Complete;
         is_shown.then(|| all.iter().map(factor).collect())
     };
-    let first = factors::usable_at(rules::first_factors(user, context.settings), user, context.relying_party);
-    let second = rules::second_factors(user, context.settings);
+    let usable = |all: Vec<Factor>| factors::usable_at(all, user, context.relying_party);
+    let first = usable(rules::first_factors(user, context.settings, audience));
+    let second = usable(rules::second_factors(under_way, user, context.settings, audience));
     ReverificationView {
         object: ReverificationObject::It,
         level: under_way.level,

@@ -11,6 +11,7 @@ use latchkey_door::site::Site;
 use latchkey_door::visitor::{ClientHandle, Visitor};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::settings::Settings;
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 use latchkey_presence::clients::model::Client;
@@ -34,6 +35,8 @@ pub struct SignInContext {
     pub client: ClientHandle,
     /// The origin of the page that asks.
     pub page: String,
+    /// The client that factors are offered to.
+    pub audience: FactorAudience,
 }
 
 impl SignInContext {
@@ -44,6 +47,7 @@ impl SignInContext {
             act: visitor.act(cx),
             client: visitor.client_handle(),
             page: visitor.page(),
+            audience: visitor.factor_audience(cx),
         }
     }
 
@@ -182,8 +186,8 @@ pub async fn find(cx: &Cx, visitor: &Visitor, id: &SignInId) -> Result<(SignIn, 
 pub async fn answer(cx: &Cx, mut visitor: Visitor, outcome: Result<SignInAttempt>) -> Response {
     let shown = match outcome {
         Ok(attempt) => {
-            let view =
-                view::sign_in(&attempt.sign_in, attempt.user.as_ref(), view_context(&visitor.site, cx.now));
+            let (context, audience) = (view_context(&visitor.site, cx.now), visitor.factor_audience(cx));
+            let view = view::sign_in(&attempt.sign_in, attempt.user.as_ref(), context, audience);
             visitor.becomes(attempt.client, attempt.secret);
             attempt.refusal.map_or(Ok(view), Err)
         }

@@ -55,8 +55,17 @@ pub async fn begin(
             let identifier = input.identifier.clone().value();
             let (identifier, redirect_url) = (identifier.as_deref(), input.redirect_url.as_deref());
             let attempt = id.as_str();
-            let asked =
-                ProofRequest { visitor, strategy, attempt, user: None, identifier, redirect_url, fields };
+            let purpose = ProofPurpose::SignIn;
+            let asked = ProofRequest {
+                visitor,
+                strategy,
+                purpose,
+                attempt,
+                user: None,
+                identifier,
+                redirect_url,
+                fields,
+            };
             Plan::Registered(Box::new(factor.prepare(cx, asked).await?))
         }
         None => match plan(input, context.settings())? {

@@ -27,8 +27,8 @@ use super::input::{
 };
 use super::steps::{self, FactorRequest};
 use super::{create as creating, password, registered, rules, ticket};
-use crate::factors::evidence::{Shown, examine, examine_evenly};
-use crate::strategies::{self, FirstFactor, ProofPurpose, ProofRequest};
+use crate::factors::evidence::{Shown, SubmittedEvidence, examine, examine_evenly, examine_registered};
+use crate::strategies::{self, FirstFactor, NamedSecondFactor, ProofPurpose, ProofRequest};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Sign Ins");
@@ -106,8 +106,8 @@ async fn get(
         return attempt::answer(&cx, visitor, outcome).await;
     }
     let found = attempt::find(&cx, &visitor, &id).await;
-    let shown = found
-        .map(|(sign_in, user)| view::sign_in(&sign_in, user.as_ref(), view_context(&visitor.site, cx.now)));
+    let (context, audience) = (view_context(&visitor.site, cx.now), visitor.factor_audience(&cx));
+    let shown = found.map(|(sign_in, user)| view::sign_in(&sign_in, user.as_ref(), context, audience));
     visitor.answer(&cx, shown).await
 }
 
@@ -147,6 +147,7 @@ async fn prepare(
         let asked = ProofRequest {
             visitor,
             strategy,
+            purpose: ProofPurpose::SignIn,
             attempt: &attempt,
             user: None,
             identifier: None,
@@ -244,30 +245,80 @@ async fn prepare_second(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SignInId>,
-    Form(input): Form<PrepareSecondFactor>,
+    OpenForm(input, fields): OpenForm<PrepareSecondFactor>,
 ) -> Response {
-    let context = SignInContext::new(&cx, &visitor);
-    let outcome = async {
-        let strategy = input.strategy.as_deref().map(rules::second_strategy).transpose()?;
-        let recipient = input.email_address_id.or(input.phone_number_id);
-        let request = FactorRequest { strategy, recipient, redirect_url: input.redirect_url };
-        cx.write(move |tx| Box::pin(steps::prepare_second(tx, context, id, request))).await
+    let name = input.strategy.as_deref().unwrap_or_default();
+    let outcome = match registered_second(&cx, &visitor, name) {
+        Some(factor) => prepare_registered_second(&cx, &visitor, id, factor, &fields).await,
+        None => {
+            let context = SignInContext::new(&cx, &visitor);
+            let prepared = async {
+                let strategy = input.strategy.as_deref().map(rules::second_strategy).transpose()?;
+                let recipient = input.email_address_id.or(input.phone_number_id);
+                let request = FactorRequest { strategy, recipient, redirect_url: input.redirect_url };
+                cx.write(move |tx| Box::pin(steps::prepare_second(tx, context, id, request))).await
+            };
+            prepared.await
+        }
     };
-    attempt::answer(&cx, visitor, outcome.await).await
+    attempt::answer(&cx, visitor, outcome).await
+}
+
+/// Finds the second factor of a group above by this name.
+fn registered_second(cx: &Cx, visitor: &Visitor, name: &str) -> Option<NamedSecondFactor> {
+    strategies::find_second(&cx.app.product.registry, name, &visitor.site.settings)
+}
+
+async fn prepare_registered_second(
+    cx: &Cx,
+    visitor: &Visitor,
+    id: SignInId,
+    (strategy, factor): NamedSecondFactor,
+    fields: &Map<String, Value>,
+) -> Result<SignInAttempt> {
+    let (sign_in, user) = attempt::find(cx, visitor, &id).await?;
+    rules::expects_second_factor(&sign_in, cx.now)?;
+    let request = ProofRequest {
+        visitor,
+        strategy,
+        purpose: ProofPurpose::SecondFactor,
+        attempt: id.as_str(),
+        user: user.as_ref(),
+        identifier: None,
+        redirect_url: None,
+        fields,
+    };
+    let challenge = factor.prepare(cx, request).await?;
+    let (context, prepared) = (SignInContext::new(cx, visitor), id.clone());
+    cx.write(move |tx| Box::pin(steps::store_second(tx, context, prepared, challenge))).await
 }
 
 async fn attempt_second(
     cx: Cx,
     visitor: Visitor,
     Path(id): Path<SignInId>,
-    Form(input): Form<AttemptSecondFactor>,
+    OpenForm(input, fields): OpenForm<AttemptSecondFactor>,
 ) -> Response {
     let outcome = async {
-        let strategy = rules::second_strategy(&input.strategy)?;
+        let registered = registered_second(&cx, &visitor, &input.strategy);
+        let strategy = match &registered {
+            Some((strategy, _)) => *strategy,
+            None => rules::second_strategy(&input.strategy)?,
+        };
         let (sign_in, user) = attempt::find(&cx, &visitor, &id).await?;
         rules::expects_second_factor(&sign_in, cx.now)?;
-        let shown = Shown { strategy, code: input.code, password: None, signature: None };
-        let evidence = examine(&cx, &cx.by_network(&visitor.site.instance), user.as_ref(), shown).await?;
+        let evidence = match (registered, user.as_ref()) {
+            (Some(factor), Some(user)) => {
+                let challenge = sign_in.second_factor.as_ref();
+                let (visitor, code, fields) = (&visitor, input.code, &fields);
+                let submitted = SubmittedEvidence { visitor, user, challenge, code, fields };
+                examine_registered(&cx, factor, submitted).await?
+            }
+            (_, user) => {
+                let shown = Shown { strategy, code: input.code, password: None, signature: None };
+                examine(&cx, &cx.by_network(&visitor.site.instance), user, shown).await?
+            }
+        };
         let context = SignInContext::new(&cx, &visitor);
         let ends_sessions = sign_in.new_password.is_some_and(|chosen| chosen.ends_sessions);
         let sign_out = user.filter(|_| ends_sessions).map(|user| user.id);

@@ -13,7 +13,7 @@ use latchkey_people::challenges::rules::{attempt_link, code_for_link, is_link};
 use latchkey_people::factors::rules as factors;
 use latchkey_presence::clients::store as clients;
 use latchkey_presence::sign_ins::model::{SignIn, SignInStep};
-use latchkey_presence::sign_ins::store;
+use latchkey_presence::sign_ins::{rules as attempts, store};
 
 use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, nobody, steps};
@@ -141,7 +141,9 @@ impl Opening {
         let (sign_in, settings) = (&attempt.sign_in, self.context.settings());
         let offered = match (&attempt.user, slot) {
             (Some(user), LinkedFactor::First) => factors::first(user, sign_in.typed(), settings),
-            (Some(user), LinkedFactor::Second) => steps::second_factors(user, sign_in, settings),
+            (Some(user), LinkedFactor::Second) => {
+                attempts::second_factors(sign_in, user, settings, self.context.audience)
+            }
             (None, _) => return nobody::may_sign_up(sign_in, Strategy::EmailCode),
         };
         offered.iter().any(|factor| factor.strategy == Strategy::EmailCode)

@@ -64,7 +64,9 @@ pub fn try_first(
                 tried.challenge.verified_at.filter(|_| tried.challenge.transferable);
             (tried.challenge, refusal)
         }
-        Evidence::BackupCode(_) | Evidence::Totp(_) => return Err(Error::new(Code::StrategyForUserInvalid)),
+        Evidence::BackupCode(_) | Evidence::Totp(_) | Evidence::Registered { .. } => {
+            return Err(Error::new(Code::StrategyForUserInvalid));
+        }
     };
     attempt.sign_in.first_factor = Some(challenge);
     attempt.refusal = Some(refusal);

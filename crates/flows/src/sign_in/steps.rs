@@ -4,15 +4,14 @@ use latchkey_base::kinds::{SignInId, UserId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
 use latchkey_door::redirects;
-use latchkey_kernel::settings::Settings;
 use latchkey_kernel::strategy::Strategy;
 use latchkey_messaging::messages::model::Asker;
 use latchkey_people::challenges::model::Challenge;
 use latchkey_people::factors::model::Factor;
 use latchkey_people::factors::rules as factors;
 use latchkey_people::users::model::User;
-use latchkey_presence::sign_ins::model::{SignIn, SignInStep};
-use latchkey_presence::sign_ins::store;
+use latchkey_presence::sign_ins::model::SignIn;
+use latchkey_presence::sign_ins::{rules as attempts, store};
 
 use super::attempt::{self, SignInAttempt, SignInContext};
 use super::{finish, nobody, password, rules};
@@ -212,7 +211,7 @@ pub async fn prepare_second(
     let mut attempt = attempt::lock(tx, &context, &id).await?;
     rules::expects_second_factor(&attempt.sign_in, context.act.now)?;
     let user = attempt.user.as_ref().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
-    let all = second_factors(user, &attempt.sign_in, context.settings());
+    let all = attempts::second_factors(&attempt.sign_in, user, context.settings(), context.audience);
     let first_sent = || all.iter().find(|factor| factor.recipient.is_some()).map(|factor| factor.strategy);
     let strategy = request.strategy.or_else(first_sent).ok_or_else(|| Error::new(NO_SECOND))?;
     let named = request.recipient.as_deref();
@@ -231,12 +230,21 @@ fn is_default(factor: &Factor) -> bool {
     factor.recipient.as_ref().is_some_and(|recipient| recipient.is_default)
 }
 
-/// What is to be proven beside the first factor.
-pub fn second_factors(user: &User, sign_in: &SignIn, settings: &Settings) -> Vec<Factor> {
-    match sign_in.step {
-        SignInStep::NeedsClientTrust => factors::trust(user, sign_in.typed(), settings),
-        _ => factors::second(user, settings),
-    }
+/// Stores the challenge of a registered second factor.
+pub async fn store_second(
+    tx: &mut Tx,
+    context: SignInContext,
+    id: SignInId,
+    challenge: Challenge,
+) -> Result<SignInAttempt> {
+    let mut attempt = attempt::lock(tx, &context, &id).await?;
+    rules::expects_second_factor(&attempt.sign_in, context.act.now)?;
+    let user = attempt.user.as_ref().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
+    let offered = attempts::second_factors(&attempt.sign_in, user, context.settings(), context.audience);
+    check_offered(&offered, challenge.strategy, None, NO_SECOND)?;
+    attempt.sign_in.second_factor = Some(challenge);
+    store::save(tx, &attempt.sign_in).await?;
+    Ok(attempt)
 }
 
 /// Tries a second factor. `sign_out` names the user if their sessions end with it.
@@ -253,7 +261,7 @@ pub async fn attempt_second(
     rules::expects_second_factor(&attempt.sign_in, context.act.now)?;
     let user = attempt.user.take().ok_or_else(|| Error::new(Code::ClientStateInvalid))?;
     let challenge = attempt.sign_in.second_factor.clone().map(|sent| sent.answered_by(strategy));
-    let offered = second_factors(&user, &attempt.sign_in, context.settings());
+    let offered = attempts::second_factors(&attempt.sign_in, &user, context.settings(), context.audience);
     check_offered(&offered, strategy, challenge.as_ref(), NO_SECOND)?;
     let proof = prove(tx, &context.act, user, strategy, challenge.as_ref(), evidence).await?;
     attempt.sign_in.second_factor = Some(proof.challenge);

@@ -61,6 +61,7 @@ pub async fn asked(
         };
     }
     let request = ProofRequest {
+        purpose: ProofPurpose::SignUp,
         visitor,
         strategy,
         attempt: id.as_str(),

@@ -92,6 +92,11 @@ impl Attributes {
     pub fn has_second_factor(&self) -> bool {
         self.phone_number.is_second_factor() || self.authenticator_app.is_second_factor()
     }
+
+    /// Returns whether a passkey stands in for another second factor.
+    pub fn has_second_passkey(&self) -> bool {
+        self.passkey.enabled && self.passkey.second_factors.contains(&Strategy::PASSKEY)
+    }
 }
 
 /// Whether one attribute is in use, whether users must have it, and what it proves. Whatever it says
@@ -114,7 +119,8 @@ pub struct Attribute {
     /// It may be asked for after the first factor.
     pub used_for_second_factor: bool,
     /// How its holder proves it as second factor: `phone_code` for phone numbers, `totp` for authenticator apps,
-    /// `backup_code` for backup codes.
+    /// `backup_code` for backup codes. With `passkey` for passkeys, a user who has a second factor can use a passkey
+    /// instead of it, whatever `used_for_second_factor` says.
     pub second_factors: Vec<Strategy>,
     /// How it is verified when it is added: as with `first_factors`.
     pub verifications: Vec<Strategy>,

@@ -326,7 +326,7 @@ impl Known {
             "phone_number" => Known { says_who: true, first: PHONE, second: PHONE, verifications: PHONE },
             "username" => Known { says_who: true, ..nothing },
             "web3_wallet" => Known { says_who: true, first: WALLET, second: &[], verifications: WALLET },
-            "passkey" => Known { says_who: true, first: PASSKEY, second: &[], verifications: PASSKEY },
+            "passkey" => Known { says_who: true, first: PASSKEY, second: PASSKEY, verifications: PASSKEY },
             "authenticator_app" => Known { second: &[Strategy::Totp], ..nothing },
             "backup_code" => Known { second: &[Strategy::BackupCode], ..nothing },
             _ => nothing,

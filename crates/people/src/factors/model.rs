@@ -1,6 +1,6 @@
 //! What a factor is.
 
-use latchkey_base::kinds::IdentificationId;
+use latchkey_base::kinds::{IdentificationId, TrustedDeviceId};
 use latchkey_kernel::strategy::Strategy;
 
 use crate::users::model::ContactKind;
@@ -12,6 +12,15 @@ pub struct Factor {
     pub strategy: Strategy,
     /// Where a code or link is sent.
     pub recipient: Option<FactorRecipient>,
+    /// The trusted device that signs.
+    pub device: Option<TrustedDeviceId>,
+}
+
+impl Factor {
+    /// A factor that needs no recipient, such as a password.
+    pub fn new(strategy: Strategy) -> Factor {
+        Factor { strategy, recipient: None, device: None }
+    }
 }
 
 /// An address or number codes and links are sent to.

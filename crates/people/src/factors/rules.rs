@@ -4,8 +4,9 @@ use latchkey_base::kinds::IdentificationId;
 use latchkey_kernel::settings::{Attribute, Settings};
 use latchkey_kernel::strategy::Strategy;
 
+use super::audience::FactorAudience;
 use super::model::{Factor, FactorRecipient};
-use crate::users::model::{Contact, ContactKind, Contacts, SecondFactor, User};
+use crate::users::model::{Contact, ContactKind, Contacts, SecondFactor, TrustedDevice, User};
 
 /// The ways to begin signing in. `typed` is the identification somebody named, which needs no mask.
 pub fn first(user: &User, typed: Option<&IdentificationId>, settings: &Settings) -> Vec<Factor> {
@@ -33,7 +34,7 @@ fn first_without(
     };
     let mut factors = Vec::new();
     if has_password {
-        factors.push(Factor { strategy: Strategy::Password, recipient: None });
+        factors.push(Factor::new(Strategy::Password));
     }
     for (kind, strategy) in [
         (ContactKind::Phone, Strategy::PhoneCode),
@@ -52,7 +53,7 @@ fn first_without(
         signatures(wallet, settings).map(sent)
     }));
     if offers(&settings.attributes.passkey, Strategy::PASSKEY) && !user.passkeys.is_empty() {
-        factors.push(Factor { strategy: Strategy::PASSKEY, recipient: None });
+        factors.push(Factor::new(Strategy::PASSKEY));
     }
     if has_password {
         for (kind, strategy) in resets(settings) {
@@ -75,7 +76,7 @@ fn accounts(user: &User, settings: &Settings) -> Vec<Factor> {
     let mut factors: Vec<Factor> = Vec::new();
     for strategy in strategies {
         if !factors.iter().any(|factor| factor.strategy == strategy) {
-            factors.push(Factor { strategy, recipient: None });
+            factors.push(Factor::new(strategy));
         }
     }
     factors
@@ -119,7 +120,7 @@ fn signatures_of(address: &str, settings: &Settings) -> impl Iterator<Item = Str
 /// depend on nothing but what was typed.
 pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> Vec<Factor> {
     let has_passwords = settings.attributes.password.enabled;
-    let password = has_passwords.then_some(Factor { strategy: Strategy::Password, recipient: None });
+    let password = has_passwords.then_some(Factor::new(Strategy::Password));
     let sent = |kind: ContactKind, strategy: Strategy| Factor {
         strategy,
         recipient: Some(FactorRecipient {
@@ -130,6 +131,7 @@ pub fn generic(kind: Option<ContactKind>, value: &str, settings: &Settings) -> V
             is_primary: None,
             is_default: false,
         }),
+        device: None,
     };
     let codes =
         [Strategy::PhoneCode, Strategy::EmailCode, Strategy::EmailLink].into_iter().filter_map(|strategy| {
@@ -153,7 +155,7 @@ pub fn second(user: &User, settings: &Settings) -> Vec<Factor> {
     let attributes = &settings.attributes;
     let mut factors = Vec::new();
     if user.totp_enabled && attributes.authenticator_app.is_second_factor() {
-        factors.push(Factor { strategy: Strategy::Totp, recipient: None });
+        factors.push(Factor::new(Strategy::Totp));
     }
     if attributes.phone_number.is_second_factor() {
         let phones = &user.phone_numbers;
@@ -164,9 +166,40 @@ pub fn second(user: &User, settings: &Settings) -> Vec<Factor> {
         factors.extend(numbers.iter().map(send));
     }
     if !factors.is_empty() && user.backup_code_enabled && attributes.backup_code.is_second_factor() {
-        factors.push(Factor { strategy: Strategy::BackupCode, recipient: None });
+        factors.push(Factor::new(Strategy::BackupCode));
     }
     factors
+}
+
+/// Adds a passkey to the second factors that a client is offered. It only stands in for another one, as backup codes do:
+/// a passkey alone does not switch two-factor authentication on, so a client that does not know it always has another way.
+/// It comes last, because pages that do not know it begin with the first one.
+pub fn with_second_passkey(
+    mut factors: Vec<Factor>,
+    user: &User,
+    settings: &Settings,
+    audience: FactorAudience,
+) -> Vec<Factor> {
+    let is_usable = settings.attributes.has_second_passkey() && !user.passkeys.is_empty();
+    if !factors.is_empty() && is_usable && audience.knows_second_passkeys() {
+        factors.push(Factor::new(Strategy::PASSKEY));
+    }
+    factors
+}
+
+/// Returns the trusted devices with which a user of a native app proves again who they are.
+pub fn devices(user: &User, settings: &Settings, audience: FactorAudience) -> Vec<Factor> {
+    let native = &settings.native_settings;
+    if !native.trusted_device_sign_in_enabled || !audience.can_reverify_by_device() {
+        return Vec::new();
+    }
+    let active = user.trusted_devices.iter().filter(|device| device.revoked_at.is_none());
+    let known = active.filter(|device| native.has_app(&device.platform, &device.app_identifier));
+    let factor = |device: &TrustedDevice| Factor {
+        device: Some(device.id.clone()),
+        ..Factor::new(Strategy::TRUSTED_DEVICE)
+    };
+    known.map(factor).collect()
 }
 
 /// Whether a user has a second factor that counts.
@@ -224,6 +257,7 @@ fn sent(
             is_primary: Some(contacts.primary.as_ref() == Some(&contact.id)),
             is_default: contact.second_factor == SecondFactor::Default,
         }),
+        device: None,
     }
 }
 
@@ -243,6 +277,8 @@ pub fn mask(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use latchkey_web::version::Version;
+
     use super::*;
 
     fn user(second_factor: &str, more: &str) -> User {
@@ -282,6 +318,27 @@ mod tests {
         assert_eq!(strategies(&second(&user("none", codes), &settings)), []);
         let with_number = second(&user("reserved", codes), &settings);
         assert_eq!(strategies(&with_number), [Strategy::PhoneCode, Strategy::BackupCode]);
+    }
+
+    #[test]
+    fn passkey_stands_in_for_another_second_factor_only_for_newer_clients() {
+        let mut settings = Settings::default();
+        settings.attributes.passkey.enabled = true;
+        let passkey = r#","passkeys":[{"id":"idn_2x4y6z8A0C2E4G6I8K0M2O4Q6S7","name":"Phone",
+            "rp_id":"localhost","verification":{"strategy":"passkey"},"created_at":0,"updated_at":0}]"#;
+        let offered = |second_factor, settings: &Settings, version| {
+            let user = user(second_factor, passkey);
+            let audience = FactorAudience { version, is_native: false };
+            strategies(&with_second_passkey(second(&user, settings), &user, settings, audience))
+        };
+        assert_eq!(offered("reserved", &settings, Version::NEWEST), [Strategy::PhoneCode]);
+        settings.attributes.passkey.second_factors = vec![Strategy::PASSKEY];
+        assert_eq!(offered("reserved", &settings, Version::NEWEST), [Strategy::PhoneCode, Strategy::PASSKEY]);
+        assert_eq!(offered("reserved", &settings, Version::V2026_05_12), [Strategy::PhoneCode]);
+        assert_eq!(offered("none", &settings, Version::NEWEST), []);
+        assert!(!has_second(&user("none", passkey), &settings));
+        settings.attributes.passkey.enabled = false;
+        assert_eq!(offered("reserved", &settings, Version::NEWEST), [Strategy::PhoneCode]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! How a factor looks on the wire.
 
-use latchkey_base::kinds::IdentificationId;
+use latchkey_base::kinds::{IdentificationId, TrustedDeviceId};
 use latchkey_kernel::strategy::Strategy;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -21,6 +21,8 @@ pub struct FactorView {
     #[serde(skip_serializing_if = "Option::is_none")]
     web3_wallet_id: Option<IdentificationId>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    trusted_device_id: Option<TrustedDeviceId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     primary: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]
     default: Option<bool>,
@@ -37,6 +39,7 @@ pub fn factor(factor: &Factor) -> FactorView {
         email_address_id: id(ContactKind::Email),
         phone_number_id: id(ContactKind::Phone),
         web3_wallet_id: id(ContactKind::Wallet),
+        trusted_device_id: factor.device.clone(),
         primary: recipient.and_then(|recipient| recipient.is_primary),
         default: recipient.filter(|recipient| recipient.is_default).map(|_| true),
     }

@@ -1,6 +1,9 @@
 //! What is next in an attempt, by what its user has now.
 
 use latchkey_kernel::settings::Settings;
+use latchkey_kernel::strategy::Strategy;
+use latchkey_people::factors::audience::FactorAudience;
+use latchkey_people::factors::model::Factor;
 use latchkey_people::factors::rules as factors;
 use latchkey_people::users::model::User;
 
@@ -22,6 +25,24 @@ pub fn due(sign_in: SignIn, user: &User, settings: &Settings) -> SignIn {
     }
 }
 
+/// Returns the second factors that a client is offered in an attempt. A passkey that was the first factor is not the second
+/// one too.
+pub fn second_factors(
+    sign_in: &SignIn,
+    user: &User,
+    settings: &Settings,
+    audience: FactorAudience,
+) -> Vec<Factor> {
+    let factors = match sign_in.step {
+        SignInStep::NeedsClientTrust => factors::trust(user, sign_in.typed(), settings),
+        _ => factors::second(user, settings),
+    };
+    if sign_in.first_factor.as_ref().is_some_and(|first| first.strategy == Strategy::PASSKEY) {
+        return factors;
+    }
+    factors::with_second_passkey(factors, user, settings, audience)
+}
+
 fn from_the_first_factor(sign_in: SignIn) -> SignIn {
     let step = SignInStep::NeedsFirstFactor;
     SignIn { step, first_factor: None, second_factor: None, new_password: None, ..sign_in }
@@ -32,7 +53,6 @@ mod tests {
     use latchkey_base::Time;
     use latchkey_base::kinds::{ClientId, InstanceId, SignInId};
     use latchkey_base::rng::SeededRng;
-    use latchkey_kernel::strategy::Strategy;
     use latchkey_people::challenges::model::Challenge;
 
     use super::*;

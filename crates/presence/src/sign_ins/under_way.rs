@@ -3,6 +3,7 @@
 use latchkey_base::{Error, Result, Time};
 use latchkey_db::Tx;
 use latchkey_people::challenges::model::Challenge;
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::users::store as users;
 use latchkey_people::users::view::ViewContext;
 use serde_json::value::{RawValue, to_raw_value};
@@ -11,7 +12,12 @@ use super::{model, rules, store, view};
 use crate::clients::model::Client;
 
 /// The attempt under way on a client, as it is shown with it.
-pub async fn shown(tx: &mut Tx, context: ViewContext<'_>, client: &Client) -> Result<Option<Box<RawValue>>> {
+pub async fn shown(
+    tx: &mut Tx,
+    context: ViewContext<'_>,
+    audience: FactorAudience,
+    client: &Client,
+) -> Result<Option<Box<RawValue>>> {
     let Some(sign_in) = under_way(tx, client, context.now).await? else { return Ok(None) };
     let user = match sign_in.user() {
         Some(id) => users::find(tx, &client.instance, id).await?,
@@ -21,7 +27,7 @@ pub async fn shown(tx: &mut Tx, context: ViewContext<'_>, client: &Client) -> Re
         Some(user) => rules::due(sign_in, user, context.settings),
         None => sign_in,
     };
-    let view = view::sign_in(&sign_in, user.as_ref(), context);
+    let view = view::sign_in(&sign_in, user.as_ref(), context, audience);
     to_raw_value(&view).map(Some).map_err(Error::internal)
 }
 

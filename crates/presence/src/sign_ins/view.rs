@@ -5,6 +5,7 @@ use latchkey_base::kinds::{SessionId, SignInId};
 use latchkey_kernel::object;
 use latchkey_kernel::settings::Settings;
 use latchkey_people::challenges::view::{ChallengeView, verification};
+use latchkey_people::factors::audience::FactorAudience;
 use latchkey_people::factors::model::Factor;
 use latchkey_people::factors::rules as factors;
 use latchkey_people::factors::view::{FactorView, factor};
@@ -14,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::model::{ClaimedIdentity, SignIn, SignInStep};
+use super::rules;
 
 object!(SignInObject, "sign_in_attempt");
 
@@ -81,9 +83,14 @@ pub struct UserDataView {
 }
 
 /// `user` is whoever the attempt is about, if there is such a user.
-pub fn sign_in(sign_in: &SignIn, user: Option<&User>, context: ViewContext<'_>) -> SignInView {
+pub fn sign_in(
+    sign_in: &SignIn,
+    user: Option<&User>,
+    context: ViewContext<'_>,
+    audience: FactorAudience,
+) -> SignInView {
     let challenge = |challenge: Option<&_>| challenge.map(|challenge| verification(challenge, context.now));
-    let (first, second) = shown_factors(sign_in, user, context);
+    let (first, second) = shown_factors(sign_in, user, context, audience);
     SignInView {
         object: SignInObject::It,
         id: sign_in.id.clone(),
@@ -134,7 +141,12 @@ fn identifiers(settings: &Settings) -> Vec<Identifier> {
 type Factors = Option<Vec<Factor>>;
 
 /// The first and second factors to choose from.
-fn shown_factors(sign_in: &SignIn, user: Option<&User>, context: ViewContext<'_>) -> (Factors, Factors) {
+fn shown_factors(
+    sign_in: &SignIn,
+    user: Option<&User>,
+    context: ViewContext<'_>,
+    audience: FactorAudience,
+) -> (Factors, Factors) {
     let settings = context.settings;
     let Some(claim) = sign_in.claim.as_ref().filter(|_| sign_in.step != SignInStep::Complete) else {
         return (None, None);
@@ -148,8 +160,10 @@ fn shown_factors(sign_in: &SignIn, user: Option<&User>, context: ViewContext<'_>
         _ => factors::generic(claim.named_by.kind(), &claim.identifier, settings),
     };
     let second = match (sign_in.step, user) {
-        (SignInStep::NeedsSecondFactor, Some(user)) => Some(factors::second(user, settings)),
-        (SignInStep::NeedsClientTrust, Some(user)) => Some(factors::trust(user, sign_in.typed(), settings)),
+        (SignInStep::NeedsSecondFactor | SignInStep::NeedsClientTrust, Some(user)) => {
+            let all = rules::second_factors(sign_in, user, settings, audience);
+            Some(factors::usable_at(all, user, context.relying_party))
+        }
         _ => None,
     };
     (Some(first), second)

@@ -5,6 +5,7 @@ use latchkey_kernel::object;
 use latchkey_kernel::settings::{Attribute, Attributes, Settings};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_people::factors::rules::resets;
+use latchkey_web::version::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -77,7 +78,7 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> AuthConfigView {
         identification_requirements: requirements(attributes),
         identification_strategies: identification_strategies(settings),
         first_factors: first_factors(settings),
-        second_factors: second_factors(attributes),
+        second_factors: second_factors(attributes, source.version),
         email_address_verification_strategies: names(enabled(&attributes.email_address, |it| {
             &it.verifications
         })),
@@ -153,10 +154,13 @@ fn first_factors(settings: &Settings) -> Vec<String> {
     names(&factors)
 }
 
-fn second_factors(attributes: &Attributes) -> Vec<String> {
+fn second_factors(attributes: &Attributes, version: Version) -> Vec<String> {
     let used = attributes.all().into_iter().filter(|(_, attribute)| attribute.is_second_factor());
-    let all: Vec<Strategy> =
-        used.flat_map(|(_, attribute)| attribute.second_factors.iter().copied()).collect();
+    let strategies = used.flat_map(|(_, attribute)| attribute.second_factors.iter().copied());
+    let mut all: Vec<Strategy> = strategies.filter(|strategy| *strategy != Strategy::PASSKEY).collect();
+    if attributes.has_second_passkey() && version >= Version::V2026_08_20 {
+        all.push(Strategy::PASSKEY);
+    }
     names(&all)
 }
 

@@ -3,10 +3,13 @@
 use std::collections::BTreeMap;
 
 use latchkey_kernel::environment::Environment;
+use latchkey_kernel::settings::SocialProvider;
 use latchkey_kernel::settings::social::{KNOWN_PROVIDERS, KnownProvider, ProviderStanding, is_mock};
-use latchkey_kernel::settings::{Settings, SocialProvider};
+use latchkey_web::version::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
+
+use super::EnvironmentSource;
 
 /// All providers by strategy, such as `oauth_google`.
 pub(super) type SocialsView<'a> = BTreeMap<String, SocialView<'a>>;
@@ -28,11 +31,18 @@ pub(super) struct SocialView<'a> {
     logo_url: Option<&'a str>,
 }
 
+/// A provider that the descriptions of older versions do not list. Their object is closed.
+const VERCEL: &str = "vercel";
+
 /// Those the server knows, whether they are configured or not, and those of the application's own.
-pub(super) fn view(settings: &Settings, environment: Environment) -> SocialsView<'_> {
+pub(super) fn view(source: EnvironmentSource<'_>) -> SocialsView<'_> {
+    let EnvironmentSource { settings, environment, version, .. } = source;
     let known = KNOWN_PROVIDERS.iter().map(|known| known.key);
     let configured = settings.social.keys().map(String::as_str);
-    let keys = known.chain(configured).filter(|key| !is_mock(key) || environment == Environment::Development);
+    let keys = known
+        .chain(configured)
+        .filter(|key| !is_mock(key) || environment == Environment::Development)
+        .filter(|key| *key != VERCEL || version >= Version::V2026_08_20);
     keys.map(|key| (format!("oauth_{key}"), provider(key, settings.social.get(key)))).collect()
 }
 

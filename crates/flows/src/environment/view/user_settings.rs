@@ -3,6 +3,7 @@
 use latchkey_kernel::settings::{Attribute, Attributes, Settings, SignUpMode};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_passwords::special_characters;
+use latchkey_web::version::Version;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -185,8 +186,8 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> UserSettingsView<'_> {
     let settings = source.settings;
     let no_sso = || EnterpriseSsoView { enabled: false, self_serve_sso: false };
     UserSettingsView {
-        attributes: attributes(&settings.attributes),
-        social: social::view(settings, source.environment),
+        attributes: attributes(&settings.attributes, source.version),
+        social: social::view(source),
         saml: no_sso(),
         enterprise_sso: no_sso(),
         sign_in: SignInView {
@@ -218,7 +219,7 @@ pub(super) fn view(source: EnvironmentSource<'_>) -> UserSettingsView<'_> {
     }
 }
 
-fn attributes(attributes: &Attributes) -> AttributesView<'_> {
+fn attributes(attributes: &Attributes, version: Version) -> AttributesView<'_> {
     AttributesView {
         email_address: attribute(&attributes.email_address),
         phone_number: phone_number(&attributes.phone_number),
@@ -230,7 +231,7 @@ fn attributes(attributes: &Attributes) -> AttributesView<'_> {
         authenticator_app: attribute(&attributes.authenticator_app),
         ticket: AttributeView { enabled: true, ..OFF },
         backup_code: attribute(&attributes.backup_code),
-        passkey: attribute(&attributes.passkey),
+        passkey: passkey(attributes, version),
     }
 }
 
@@ -250,6 +251,13 @@ const OFF: AttributeView<'_> = AttributeView {
 /// Codes travel as text messages; there is no other way.
 fn phone_number(number: &Attribute) -> AttributeView<'_> {
     AttributeView { channels: number.enabled.then_some(&["sms"]), ..attribute(number) }
+}
+
+/// Older clients offer every second factor that is listed, and do not know passkeys among them.
+fn passkey(attributes: &Attributes, version: Version) -> AttributeView<'_> {
+    let used_for_second_factor = attributes.has_second_passkey() && version >= Version::V2026_08_20;
+    let second_factors = if used_for_second_factor { &attributes.passkey.second_factors[..] } else { &[] };
+    AttributeView { used_for_second_factor, second_factors, ..attribute(&attributes.passkey) }
 }
 
 pub(super) fn attribute(attribute: &Attribute) -> AttributeView<'_> {
