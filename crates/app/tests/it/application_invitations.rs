@@ -221,6 +221,32 @@ async fn what_is_revoked_or_followed_is_not_revoked_again() {
 }
 
 #[tokio::test]
+async fn deleted_invitation_leaves_no_row_no_message_and_no_valid_ticket() {
+    let t = server(|_| ()).await;
+    let path = |made: &Value| format!("{PATH}/{}", made["id"].as_str().unwrap());
+    let pending = invite(&t, "ada@example.com").await;
+    let other = invite(&t, "bob@example.com").await;
+    t.call(Some(&t.other), "DELETE", &path(&pending), None).await.is_error(404, "resource_not_found");
+    let deleted = t.delete(&path(&pending)).await.ok();
+    assert_eq!(deleted, json!({"object": "invitation", "id": pending["id"], "deleted": true}));
+    t.delete(&path(&pending)).await.is_error(404, "resource_not_found");
+    revoke(&t, &pending).await.is_error(404, "resource_not_found");
+    let inbox = t.inbox().await;
+    assert_eq!((inbox.len(), &inbox[0]["to"]), (1, &json!("bob@example.com")), "the other copy stays");
+    assert_eq!(t.get(PATH).await.ok(), json!([other]));
+    t.browser().post(SIGN_UPS, with_ticket(&pending)).await.is_error(400, "ticket_invalid_code");
+    invite(&t, "ada@example.com").await;
+    // Invitations of any status can be deleted. The user who followed one stays.
+    let followed = invite(&t, "carl@example.com").await;
+    t.browser().post(SIGN_UPS, with_ticket(&followed)).await.ok();
+    revoke(&t, &other).await.ok();
+    for made in [&followed, &other] {
+        t.delete(&path(made)).await.ok();
+    }
+    assert_eq!(t.get("/v1/users/count").await.ok()["total_count"], 1);
+}
+
+#[tokio::test]
 async fn whoever_is_invited_signs_up_with_what_they_were_promised() {
     for mode in [SignUpMode::Public, SignUpMode::Restricted, SignUpMode::Waitlist] {
         let t = server(|settings| settings.sign_up.mode = mode).await;

@@ -51,8 +51,9 @@ const TAGS: &[&str] = &[
 pub(crate) const OUR_TAGS: &[&str] = &["Webhook Endpoints"];
 
 /// Operations that SDKs call although the newest description does not list them.
-pub(crate) const UNLISTED: [&str; 9] = [
+pub(crate) const UNLISTED: [&str; 10] = [
     "ChangeDomain",
+    "DeleteInvitation",
     "DeleteTemplateLocale",
     "GetHandshakePayload",
     "GetTemplateLocale",

@@ -47,7 +47,7 @@ async fn user_made_of_one_address_has_every_published_key_with_its_default() {
         "phone_numbers": [], "web3_wallets": [], "passkeys": [], "external_accounts": [], "saml_accounts": [],
         "enterprise_accounts": [], "password_last_updated_at": null,
         "public_metadata": {}, "private_metadata": {}, "unsafe_metadata": {},
-        "external_id": null, "last_sign_in_at": null, "banned": false, "locked": false,
+        "external_id": null, "last_sign_in_at": null, "banned": false, "locked": false, "deprovisioned": false,
         "lockout_expires_in_seconds": null, "verification_attempts_remaining": 100,
         "created_at": NOW, "updated_at": NOW, "delete_self_enabled": true, "create_organization_enabled": true,
         "create_organizations_limit": null, "last_active_at": null, "mfa_enabled_at": null, "mfa_disabled_at": null,
@@ -143,6 +143,10 @@ async fn each_wrong_field_is_refused_with_its_code_and_parameter() {
         (json!({"last_name": "see https://evil.example"}), "form_param_value_invalid", "last_name"),
         (json!({"last_name": "Love\u{0}lace"}), "form_param_value_invalid", "last_name"),
         (json!({"locale": "english!"}), "form_param_format_invalid", "locale"),
+        (json!({"timezone": "Europe/"}), "form_param_format_invalid", "timezone"),
+        (json!({"timezone": "<b>UTC</b>"}), "form_param_format_invalid", "timezone"),
+        (json!({"timezone": "A".repeat(65)}), "form_param_format_invalid", "timezone"),
+        (json!({"timezone": 1}), "form_param_type_invalid", "timezone"),
         (json!({"external_id": "x".repeat(256)}), "form_param_max_length_exceeded", "external_id"),
         (json!({"created_at": "yesterday"}), "form_param_invalid_time", "created_at"),
         (json!({"created_at": "2026-01-01T00:00:00.001Z"}), "form_disallow_future_date", "created_at"),
@@ -235,6 +239,7 @@ async fn null_means_left_out_where_it_is_allowed() {
         "first_name",
         "last_name",
         "locale",
+        "timezone",
         "password",
         "password_digest",
         "skip_password_checks",
@@ -277,6 +282,25 @@ async fn empty_texts_mean_none() {
         for field in ["username", "first_name", "last_name", "locale", "external_id"] {
             assert_eq!(user[field], Value::Null, "{field}");
         }
+    }
+}
+
+#[tokio::test]
+async fn timezone_is_shown_once_it_is_set() {
+    let t = TestServer::start().await;
+    let plain = t.user(json!({"username": "without"})).await;
+    assert_eq!(plain.get("timezone"), None, "the published user does not have it");
+    let user = t.user(json!({"username": "with_one", "timezone": "America/Argentina/Buenos_Aires"})).await;
+    assert_eq!(user["timezone"], "America/Argentina/Buenos_Aires");
+    let path = format!("/v1/users/{}", user["id"].as_str().unwrap());
+    t.patch(&path, json!({"timezone": "/etc/passwd"})).await.is_error(422, "form_param_format_invalid");
+    t.patch(&path, json!({"first_name": "Ada"})).await.ok();
+    assert_eq!(t.get(&path).await.ok()["timezone"], "America/Argentina/Buenos_Aires");
+    assert_eq!(t.patch(&path, json!({"timezone": "Etc/GMT+5"})).await.ok()["timezone"], "Etc/GMT+5");
+    for nothing in [Value::Null, json!("")] {
+        t.patch(&path, json!({"timezone": "UTC"})).await.ok();
+        let changed = t.patch(&path, json!({"timezone": nothing})).await.ok();
+        assert_eq!(changed.get("timezone"), None);
     }
 }
 

@@ -111,6 +111,19 @@ async fn delete_old(tx: &mut Tx, instance: InstanceId, before: Time, limit: i64)
     Ok(tx.run(&[sql], &[(&instance).into(), before.into(), limit.into()]).await?)
 }
 
+/// Deletes the messages of one template that were written to a recipient at a time.
+pub async fn delete_written(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    (to, slug): (&str, &str),
+    written_at: Time,
+) -> Result<()> {
+    let sql =
+        "DELETE FROM messages WHERE instance_id = $1 AND created_at = $2 AND recipient = $3 AND slug = $4";
+    tx.run(&[sql], &[instance.into(), written_at.into(), to.into(), slug.into()]).await?;
+    Ok(())
+}
+
 /// Longer than any message waits for its next attempt: twice the longest pause. One that would was queued before the
 /// clock was set back, and is due.
 const LONGEST_WAIT_MS: i64 = 2 * 3_600_000;

@@ -183,6 +183,7 @@ pub fn taken_over(
         image: None,
         unsafe_metadata: stored("unsafe_metadata", Map::new(), &mut Vec::new())?,
         locale: None,
+        timezone: None,
         legal_accepted_at: None,
         phone_numbers: Contacts::default(),
         web3_wallets: Contacts::default(),

@@ -5,7 +5,7 @@ use latchkey_base::{Error, Result};
 use latchkey_db::unique_violation;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::limits::{self, INVITATIONS_IN_BULK};
-use latchkey_kernel::wire::{ListView, MaybePaginated};
+use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, deleted};
 use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Inputs, Path};
@@ -37,6 +37,9 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/invitations/{invitation_id}/revoke", "RevokeInvitation", revoke)
         .summary("Revoke an invitation that nobody has followed")
         .returns::<ApplicationInvitationView<'_>>();
+    api.delete("/invitations/{invitation_id}", "DeleteInvitation", delete)
+        .summary("Delete an invitation of any status, with the stored copies of its e-mail")
+        .returns::<DeletedView>();
 }
 
 async fn create(cx: Cx, key: SecretKey, Input(input): Input<CreateApplicationInvitation>) -> Reply {
@@ -106,6 +109,12 @@ async fn revoke(cx: Cx, key: SecretKey, Path(id): Path<InvitationId>) -> Reply {
     let revoked = written.await?;
     let url = frontend_url(&cx, &key).await?;
     cx.reply(&view::invitation(&revoked, context(&cx, &url)))
+}
+
+async fn delete(cx: Cx, key: SecretKey, Path(id): Path<InvitationId>) -> Reply {
+    let (act, view) = (cx.act(&key), deleted("invitation", &id));
+    cx.write(move |tx| Box::pin(async move { change::delete(tx, &act, &id).await })).await?;
+    cx.reply(&view)
 }
 
 fn context<'a>(cx: &'a Cx, frontend_url: &'a str) -> ApplicationInvitationContext<'a> {

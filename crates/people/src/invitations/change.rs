@@ -12,7 +12,7 @@ use latchkey_kernel::instances::store as instances;
 use latchkey_kernel::limits::INVITATION_DAYS;
 use latchkey_letters::model::Channel;
 use latchkey_messaging::messages::model::{Message, Recipient};
-use latchkey_messaging::messages::{rules as messages, sending};
+use latchkey_messaging::messages::{rules as messages, sending, store as message_store};
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
@@ -206,6 +206,20 @@ pub async fn revoke(tx: &mut Tx, act: &Act, id: &InvitationId) -> Result<Applica
     let invitation = rules::revoke(found.ok_or_else(|| Error::not_found("invitation", id))?, act.now)?;
     store::save(tx, &invitation).await?;
     Ok(invitation)
+}
+
+/// Deletes an invitation and the stored copies of its e-mail. They are those that were written to its address in the same
+/// transaction, which has one time.
+pub async fn delete(tx: &mut Tx, act: &Act, id: &InvitationId) -> Result<()> {
+    let invitation = store::lock(tx, &act.instance, id).await?;
+    let invitation = invitation.ok_or_else(|| Error::not_found("invitation", id))?;
+    let address = &invitation.details.email_address;
+    for template in InvitationTemplate::ALL {
+        let written_at = invitation.created_at;
+        message_store::delete_written(tx, &act.instance, (address, template.slug()), written_at).await?;
+    }
+    store::delete(tx, &act.instance, id).await?;
+    Ok(())
 }
 
 /// Revokes an invitation, unless somebody followed or revoked it before.

@@ -89,6 +89,9 @@ pub enum InvitationTemplate {
 }
 
 impl InvitationTemplate {
+    pub const ALL: [InvitationTemplate; 2] =
+        [InvitationTemplate::Invitation, InvitationTemplate::WaitlistInvitation];
+
     /// The slug of the template.
     pub fn slug(self) -> &'static str {
         match self {

@@ -44,6 +44,11 @@ pub async fn save(tx: &mut Tx, invitation: &ApplicationInvitation) -> Result<()>
     INVITATIONS.save(tx, &row(invitation)?).await
 }
 
+/// Deletes an invitation, whatever its status is. Returns whether it existed.
+pub async fn delete(tx: &mut Tx, instance: &InstanceId, id: &InvitationId) -> Result<bool> {
+    INVITATIONS.delete(tx, &[instance.into(), id.into()]).await
+}
+
 /// Whether an invitation to an address can still be followed.
 pub async fn has_pending(tx: &mut Tx, instance: &InstanceId, email_address: &str, now: Time) -> Result<bool> {
     let sql = "SELECT 1 FROM invitations WHERE instance_id = $1 AND email_folded = $2 AND status = 'pending' \

@@ -20,6 +20,8 @@ pub struct CreateUser {
     pub last_name: Option<String>,
     /// BCP 47 language tag, such as `en-US`.
     pub locale: Option<String>,
+    /// Name in the IANA time zone database, such as `Europe/Berlin`.
+    pub timezone: Option<String>,
     /// E-mail addresses; the first becomes the primary one.
     pub email_address: Vec<String>,
     /// For each address: `verified` (the default) or `reserved`.
@@ -101,6 +103,8 @@ pub struct UpdateUser {
     pub last_name: Patch<String>,
     /// BCP 47 language tag, such as `en-US`.
     pub locale: Patch<String>,
+    /// Name in the IANA time zone database, such as `Europe/Berlin`.
+    pub timezone: Patch<String>,
     /// A verified address of the user.
     pub primary_email_address_id: Patch<String>,
     /// Tell the previous primary address about the change.

@@ -28,6 +28,9 @@ pub struct User {
     pub last_name: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub locale: Option<String>,
+    /// Name in the IANA time zone database, such as `Europe/Berlin`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timezone: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageId>,
     #[serde(default, skip_serializing_if = "Contacts::is_empty")]

@@ -16,6 +16,9 @@ use crate::identifications::input::NewContactStatus;
 use crate::identifications::rules as identifications;
 use crate::identifications::rules::{checked, contact};
 
+/// Characters of a time zone. The longest name in the IANA database has 32.
+const TIMEZONE_CHARS: usize = 64;
+
 /// What a rule may use besides its input.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -73,6 +76,7 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
         contacts(ContactKind::Wallet, &input.web3_wallet, &[], &attributes.web3_wallet, problems);
     let username = given(&input.username).map(|name| username(name, settings, now, rng, problems));
     check_texts(&input.external_id, &input.first_name, &input.last_name, &input.locale, problems);
+    problems.extend(given(&input.timezone).and_then(timezone_problem));
     for (param, name, attribute) in [
         ("first_name", &input.first_name, &attributes.first_name),
         ("last_name", &input.last_name, &attributes.last_name),
@@ -90,6 +94,7 @@ pub fn create(input: &CreateUser, on: Setting<'_>, problems: &mut Vec<Problem>) 
         first_name: given(&input.first_name).map(str::to_owned),
         last_name: given(&input.last_name).map(str::to_owned),
         locale: given(&input.locale).map(str::to_owned),
+        timezone: given(&input.timezone).map(str::to_owned),
         image: None,
         email_addresses,
         phone_numbers,
@@ -185,6 +190,8 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
         &value(&input.locale),
         &mut problems,
     );
+    problems
+        .extend(value(&input.timezone).filter(|name| !name.is_empty()).as_deref().and_then(timezone_problem));
     check_names(&user, input, settings, &mut problems);
     let keep_text = |target: &mut Option<String>, patch: &Patch<String>| {
         if let Some(change) = patch.clone().change() {
@@ -195,6 +202,7 @@ pub fn update(mut user: User, input: &UpdateUser, on: Setting<'_>) -> Result<Use
     keep_text(&mut user.first_name, &input.first_name);
     keep_text(&mut user.last_name, &input.last_name);
     keep_text(&mut user.locale, &input.locale);
+    keep_text(&mut user.timezone, &input.timezone);
     if let Some(change) = input.username.clone().change() {
         let current = user.username.take();
         user.username = match change.filter(|name| !name.is_empty()) {
@@ -419,6 +427,21 @@ fn check_texts(
                 .saying("`locale` must be a BCP 47 language tag, such as `en-US`."),
         );
     }
+}
+
+/// Rejects a time zone that has not the shape of a name in the IANA database. The database itself is not asked, because
+/// it grows several times a year, and browsers know newer names than servers.
+fn timezone_problem(name: &str) -> Option<Problem> {
+    let is_part = |part: &str| {
+        !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '+'))
+    };
+    let is_name = name.len() <= TIMEZONE_CHARS
+        && name.starts_with(|c: char| c.is_ascii_alphabetic())
+        && name.split('/').all(is_part);
+    (!is_name).then(|| {
+        Problem::of(Code::FormParamFormatInvalid, "timezone")
+            .saying("`timezone` must be a name of the IANA time zone database, such as `Europe/Berlin`.")
+    })
 }
 
 /// Reads an RFC 3339 time that must not lie in the future.

@@ -43,6 +43,9 @@ pub struct UserView<'a> {
     shared: SharedView<'a>,
     passkeys: Vec<PasskeyView<'a>>,
     create_organizations_limit: Option<i64>,
+    /// Left out of users without one, because the published description does not have it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timezone: Option<&'a str>,
     #[schemars(with = "Map<String, Value>")]
     private_metadata: &'a RawValue,
 }
@@ -56,7 +59,6 @@ pub struct FrontendUserView<'a, M> {
     passkeys: Vec<FrontendPasskeyView<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     create_organizations_limit: Option<i64>,
-    deprovisioned: bool,
     organization_memberships: Vec<M>,
 }
 
@@ -95,6 +97,7 @@ struct SharedView<'a> {
     last_sign_in_at: Option<Time>,
     banned: bool,
     locked: bool,
+    deprovisioned: bool,
     lockout_expires_in_seconds: Option<i64>,
     verification_attempts_remaining: Option<i64>,
     created_at: Time,
@@ -118,6 +121,7 @@ pub fn user<'a>(user: &'a User, context: ViewContext<'_>) -> UserView<'a> {
         shared: shared(user, context),
         passkeys: user.passkeys.iter().map(passkey).collect(),
         create_organizations_limit: rules::organizations_limit(user, context.settings),
+        timezone: user.timezone.as_deref(),
         private_metadata: &user.private_metadata,
     }
 }
@@ -131,7 +135,6 @@ pub fn frontend<'a, M>(
         shared: shared(user, context),
         passkeys: user.passkeys.iter().map(passkeys::frontend).collect(),
         create_organizations_limit: rules::organizations_limit(user, context.settings),
-        deprovisioned: false,
         organization_memberships,
     }
 }
@@ -185,6 +188,8 @@ fn shared<'a>(user: &'a User, context: ViewContext<'_>) -> SharedView<'a> {
         last_sign_in_at: user.last_sign_in_at,
         banned: user.banned,
         locked: is_locked,
+        // Directory synchronisation sets it, which does not exist yet.
+        deprovisioned: false,
         lockout_expires_in_seconds: lock_ends.map(|until| until.ms_since(context.now).div_ceil_thousand()),
         verification_attempts_remaining: lockout
             .enabled

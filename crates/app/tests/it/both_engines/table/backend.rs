@@ -79,7 +79,9 @@ impl Row {
             "AssignPermissionToOrganizationRole" => {
                 path.replace(&person.permission, &person.other_permission)
             }
-            "RevokeInvitation" => path.replace(&person.invitation, &person.application_invitation),
+            "DeleteInvitation" | "RevokeInvitation" => {
+                path.replace(&person.invitation, &person.application_invitation)
+            }
             "DeleteBlocklistIdentifier" => {
                 path.replace(&person.allowlist_identifier, &person.blocklist_identifier)
             }
