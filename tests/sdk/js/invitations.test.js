@@ -29,6 +29,17 @@ test('an address is invited, found again and revoked', async () => {
   await refused(clerk.invitations.revokeInvitation(unknownId('inv')), 404, 'resource_not_found');
 });
 
+test('a deleted invitation is gone, and its ticket is not valid', async () => {
+  const emailAddress = newEmail();
+  const made = await clerk.invitations.createInvitation({ emailAddress });
+  await refused(otherClerk.invitations.deleteInvitation(made.id), 404, 'resource_not_found');
+  assertHas(await clerk.invitations.deleteInvitation(made.id), { object: 'invitation', id: made.id, deleted: true });
+  await refused(clerk.invitations.deleteInvitation(made.id), 404, 'resource_not_found');
+  assert.equal((await clerk.invitations.getInvitationList({ query: emailAddress })).totalCount, 0);
+  const shown = await showTicket(made, 'sign_ups');
+  assert.deepEqual([shown.status, shown.body.errors[0].code], [400, 'ticket_invalid_code']);
+});
+
 test('several addresses are invited all or none', async () => {
   const emails = [newEmail(), newEmail()];
   const made = await clerk.invitations.createInvitationBulk(emails.map((emailAddress) => ({ emailAddress, notify: false })));

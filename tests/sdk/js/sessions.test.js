@@ -46,6 +46,18 @@ test('a token of a session is verified by the SDK', async () => {
   await refused(clerk.sessions.getToken(session.id), 404, 'resource_not_found');
 });
 
+test('the issuer of a token is the one that its instance names', async () => {
+  const { session } = await open();
+  const { jwt } = await clerk.sessions.getToken(session.id);
+  const issuedBy = (issuer) => verifyToken(jwt, { secretKey, apiUrl: url, issuer });
+  const { issuer } = await (await fetch(`${frontendUrl}/.well-known/openid-configuration`)).json();
+  assertHas(await issuedBy(issuer), { sid: session.id, iss: issuer });
+  assertHas(await issuedBy(['https://clerk.example.com', issuer]), { sid: session.id });
+  for (const other of ['https://clerk.example.com', `${issuer}/`, issuer.replace(/^http/, 'ftp')]) {
+    await assert.rejects(issuedBy(other), { reason: 'token-invalid-issuer' });
+  }
+});
+
 test('a token from a template is no session token', async () => {
   const { user, session } = await open();
   const name = `template-${unique()}`;
