@@ -2,9 +2,17 @@
 #
 #   docker build -t latchkey .
 #   docker run -p 127.0.0.1:3400:3400 -p 127.0.0.1:3401:3401 -v latchkey:/var/lib/latchkey latchkey
+FROM node:22-bookworm-slim AS scripts
+WORKDIR /src
+COPY scripts scripts
+COPY packaging packaging
+RUN scripts/browser-scripts.sh /tmp/browser-scripts
+
 FROM rust:1.95-bookworm AS build
 WORKDIR /src
 COPY . .
+# The archives were fetched above. Their digests are checked again.
+COPY --from=scripts /src/target/browser-scripts target/browser-scripts
 RUN make deb
 
 FROM debian:bookworm-slim

@@ -1,5 +1,5 @@
 # Every way into the project. `make help` lists them.
-.PHONY: help run test test-all check bench contract docs deb
+.PHONY: help run scripts test test-all check bench contract docs deb
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -8,6 +8,10 @@ run: ## Build the server and start it on http://127.0.0.1:3400, with its data in
 	@echo "Building the server. The first time takes five to ten minutes on two cores, less on more."
 	@cargo build --bin latchkey
 	@./target/debug/latchkey serve
+
+scripts: ## Fetch the browser scripts (npm), so that the server serves them itself instead of naming a public CDN
+	@scripts/browser-scripts.sh target/share/latchkey/browser-scripts
+	@echo "The next start of the server serves them."
 
 test: ## Install what the tests need and run those that must pass before a change lands (some 20 minutes)
 	@scripts/test.sh

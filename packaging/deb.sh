@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the Debian package of a program that was built: packaging/deb.sh PROGRAM FOLDER. Needs dpkg-deb and nothing else,
-# not even root. DEB_COMPRESSION=none is for tests, which pack a large program and unpack it at once.
+# Makes the Debian package of a program that was built: packaging/deb.sh PROGRAM FOLDER. Needs dpkg-deb, and npm to fetch
+# the browser scripts once (scripts/browser-scripts.sh); not even root. DEB_COMPRESSION=none is for tests, which pack a large program and unpack it at once.
 #
-# The package: the program, a systemd unit, the configuration, and the user that the service runs as.
+# The package: the program, the browser scripts, a systemd unit, the configuration, and the user that the service runs as.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +23,13 @@ install -D -m 640 packaging/latchkey.toml "$tree/etc/latchkey/latchkey.toml"
 install -D -m 644 -t "$tree/usr/share/doc/latchkey" README.md CHANGELOG.md SECURITY.md CONTRIBUTING.md Dockerfile
 install -D -m 644 -t "$tree/usr/share/doc/latchkey/docs" docs/*.md
 install -D -m 644 -t "$tree/usr/share/doc/latchkey/docs/images" docs/images/*.png
+scripts=usr/share/latchkey/browser-scripts
+scripts/browser-scripts.sh "$tree/$scripts"
 install -D -m 644 LICENSE "$tree/usr/share/doc/latchkey/copyright"
+for script in "$tree/$scripts"/@clerk/*; do
+  printf '\n--- /%s has a licence of its own:\n\n' "${script#"$tree/"}"
+  cat "$script/LICENSE"
+done >>"$tree/usr/share/doc/latchkey/copyright"
 ln -s copyright "$tree/usr/share/doc/latchkey/LICENSE"
 
 install -d "$tree/DEBIAN"

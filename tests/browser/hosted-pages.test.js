@@ -163,7 +163,7 @@ browserTest('hosted pages: without scripts the page says what to do', async ({ p
   await context.route('**/npm/**', (route) => route.abort());
   await page.goto(`${frontendUrl}/sign-in`);
   await sees(page, /browser scripts/i);
-  await sees(page, /npm pack --silent @clerk\/clerk-js@6/);
+  await sees(page, /make scripts/);
 });
 
 browserTest('hosted pages: a reported sign-in has a page', async ({ page }) => {

@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "$0")/../../scripts/lib.sh"
+# shellcheck source=tests/package/scripts.sh
+source "$(dirname "$0")/scripts.sh"
 
 mount --make-rprivate /
 # An overlay cannot keep its changes on another overlay, which the file system of a container is.
@@ -36,6 +38,7 @@ serve_once() {
   done
   is "$(curl -s "http://$LISTEN/readyz")" ready "readiness"
   is "$(curl -s -o /dev/null -w '%{http_code}' "http://$FRONTEND_LISTEN/sign-in")" 200 "the sign-in page"
+  check_scripts "$FRONTEND_LISTEN"
   "$@"
   kill -TERM -- "-$started"
   await "$started" || die "The server did not end in order: $(tail -n 3 "$SCRATCH/err")"
@@ -88,7 +91,7 @@ is "$(look /usr/bin/latchkey)" none "the program"
 
 say "purge: nothing stays"
 inside dpkg -P latchkey
-for path in /usr/bin/latchkey /etc/latchkey /var/lib/latchkey /usr/share/doc/latchkey \
+for path in /usr/bin/latchkey /etc/latchkey /var/lib/latchkey /usr/share/doc/latchkey /usr/share/latchkey \
   /etc/systemd/system/multi-user.target.wants/latchkey.service /etc/systemd/system/latchkey.service; do
   is "$(look "$path")" none "$path"
 done

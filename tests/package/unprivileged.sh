@@ -4,6 +4,8 @@
 set -euo pipefail
 # shellcheck source=scripts/lib.sh
 source "$(dirname "$0")/../../scripts/lib.sh"
+# shellcheck source=tests/package/scripts.sh
+source "$(dirname "$0")/scripts.sh"
 
 machine=$SCRATCH/machine
 mkdir -p "$machine"/var/lib/dpkg/{info,updates,triggers}
@@ -26,6 +28,7 @@ for _ in {1..150}; do
   sleep 0.2
 done
 is "$(curl -s "http://$LISTEN/readyz")" ready "readiness"
+check_scripts "$FRONTEND_LISTEN"
 kill -TERM -- "-$started"
 await "$started"
 

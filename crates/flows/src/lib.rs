@@ -76,7 +76,8 @@ pub fn scripts(scripts_dir: Option<PathBuf>) -> Router<AppState> {
     let source = scripts_dir.map_or(scripts::files::ScriptSource::Cdn, scripts::files::ScriptSource::at);
     for package in source.missing() {
         tracing::warn!(
-            "scripts_dir has no {package}, which the hosted pages need; docs/CONFIGURATION.md says how to add it"
+            "the directory of browser scripts has no {package}, which the hosted pages need; docs/CONFIGURATION.md says \
+             how to add it"
         );
     }
     scripts::frontend::routes(source)

@@ -13,11 +13,14 @@ use axum::middleware::{Next, from_fn};
 use http_body_util::BodyExt;
 use latchkey_base::rng::SeededRng;
 use latchkey_flows::scripts::files::ScriptSource;
-use latchkey_flows::scripts::frontend;
+use latchkey_flows::scripts::{frontend, pinned};
 use latchkey_web::edge::Edge;
 use latchkey_web::unsent::AnswerBudget;
+use serde_json::Value;
 use tempfile::TempDir;
 use tower::ServiceExt;
+
+use crate::contract::repository;
 
 const SCRIPT: &str = "console.log('here')";
 
@@ -261,12 +264,60 @@ async fn without_a_directory_browsers_are_sent_to_the_cdn() {
     let (response, bytes) = get(&site, "/npm/@clerk/clerk-js@6/dist/clerk.browser.js?x=//evil.example").await;
     assert_eq!((response.status().as_u16(), bytes.len()), (307, 0));
     let location = header(&response, "location");
-    assert_eq!(location, "https://cdn.jsdelivr.net/npm/@clerk/clerk-js@6/dist/clerk.browser.js");
+    assert_eq!(location, "https://cdn.jsdelivr.net/npm/@clerk/clerk-js@6.40.0/dist/clerk.browser.js");
     assert_eq!(header(&response, "access-control-allow-origin"), "*");
     for path in
         ["/npm/@clerk/ui@1/../../../evil.js", "/npm/@clerk/ui@1@evil.example/a.js", "/npm//evil.example/a.js"]
     {
         assert_eq!(get(&site, path).await.0.status(), 404, "{path}");
+    }
+}
+
+/// A JSON file of the repository.
+fn json_file(path: &str) -> Value {
+    let path = repository().join(path);
+    serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap()
+}
+
+#[tokio::test]
+async fn pinned_scripts_are_those_that_are_tested_and_redirected_to() {
+    let (browser, apps) = (json_file("tests/browser/package.json"), json_file("tests/apps/package.json"));
+    let lock = json_file("tests/apps/package-lock.json");
+    let cdn = site(ScriptSource::Cdn);
+    let mut named = Vec::new();
+    for copy in pinned::copies() {
+        let (name, version) = (copy.name, copy.version);
+        let major = version.split_once('.').unwrap().0;
+        // npm installs one version of a package under its own name.
+        let installed = match (name, major) {
+            ("@clerk/clerk-js", "5") => "clerk-js-5",
+            _ => name,
+        };
+        let expected = match installed {
+            "clerk-js-5" => format!("npm:{name}@{version}"),
+            _ => version.to_owned(),
+        };
+        assert_eq!(apps["devDependencies"][installed], expected, "tests/apps");
+        if installed == name {
+            assert_eq!(browser["devDependencies"][name], version, "tests/browser");
+        }
+        assert_eq!(
+            lock["packages"][format!("node_modules/{installed}")]["integrity"],
+            copy.integrity,
+            "{name}"
+        );
+        for asked in [major, version] {
+            let (response, _) = get(&cdn, &format!("/npm/{name}@{asked}/dist/a.js")).await;
+            let location = header(&response, "location");
+            assert_eq!(location, format!("https://cdn.jsdelivr.net/npm/{name}@{version}/dist/a.js"));
+        }
+        named.push(format!("{name}@{major}"));
+    }
+    named.sort();
+    assert_eq!(named, ["@clerk/clerk-js@5", "@clerk/clerk-js@6", "@clerk/ui@1"]);
+    let readme = std::fs::read_to_string(repository().join("README.md")).unwrap();
+    for copy in pinned::copies() {
+        assert!(readme.contains(copy.version), "the README names {} {}", copy.name, copy.version);
     }
 }
 

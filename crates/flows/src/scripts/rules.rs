@@ -1,6 +1,8 @@
 //! What an address under `/npm/` asks for, and how long its answer may be kept.
 
-/// Where scripts come from when no directory is configured. It has the same tree as the registry.
+use super::pinned;
+
+/// Where scripts come from when the server has no directory of them. It has the same tree as the registry.
 const CDN: &str = "https://cdn.jsdelivr.net/npm/";
 /// Longest name of a file in a package, and of a version. The longest so far has 100 characters.
 const PATH_MAX: usize = 300;
@@ -58,9 +60,11 @@ pub struct PackageFile {
 }
 
 impl PackageFile {
-    /// Where a public CDN has the file.
+    /// Returns the address of the file on a public CDN: in the version that was tested, if there is one of the major
+    /// version that was asked for.
     pub fn on_cdn(&self) -> String {
-        format!("{CDN}{}@{}/{}", self.package.name(), self.version, self.path)
+        let version = pinned::version(self.package, self.wanted()).unwrap_or(&self.version);
+        format!("{CDN}{}@{version}/{}", self.package.name(), self.path)
     }
 
     /// Which version will do.
@@ -85,10 +89,9 @@ impl PackageFile {
         };
         let asked = &self.version;
         format!(
-            "{name}@{asked} was asked for, and the directory that the setting scripts_dir names has {here}. Either \
-             unpack it there too: `mkdir -p {name}@{wanted} && tar -xzf \"$(npm pack --silent {name}@{wanted})\" \
-             --strip-components=1 -C {name}@{wanted}`; or use an SDK that asks for a version that is there; or set no \
-             scripts_dir, and browsers are sent to a public CDN."
+            "{name}@{asked} was asked for, and the server has {here}. Either use an SDK that asks for a version that is \
+             there, or unpack it in the directory that the setting scripts_dir names: `mkdir -p {name}@{wanted} && tar \
+             -xzf \"$(npm pack --silent {name}@{wanted})\" --strip-components=1 -C {name}@{wanted}`."
         )
     }
 
@@ -240,8 +243,14 @@ mod tests {
     }
 
     #[test]
-    fn cdn_has_the_same_tree() {
-        let file = package_file("@clerk/ui@1/dist/ui.browser.js").unwrap();
-        assert_eq!(file.on_cdn(), "https://cdn.jsdelivr.net/npm/@clerk/ui@1/dist/ui.browser.js");
+    fn cdn_has_the_same_tree_and_is_asked_for_the_pinned_version() {
+        let on_cdn = |asked: &str| package_file(&format!("{asked}/dist/ui.browser.js")).unwrap().on_cdn();
+        let expected = |version: &str| format!("https://cdn.jsdelivr.net/npm/{version}/dist/ui.browser.js");
+        for asked in ["@clerk/ui@1", "@clerk/ui@1.2.3", "@clerk/ui@latest", "@clerk/ui@1.36.0"] {
+            assert_eq!(on_cdn(asked), expected("@clerk/ui@1.36.0"), "{asked}");
+        }
+        for unknown in ["@clerk/ui@2", "@clerk/ui@latest-v1", "@clerk/clerk-js@4"] {
+            assert_eq!(on_cdn(unknown), expected(unknown), "no tested version answers for it");
+        }
     }
 }

@@ -1,5 +1,6 @@
 //! `latchkey serve`: the server.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -98,7 +99,7 @@ async fn serve(config: Config) -> Result<(), Failure> {
         frontend_url: urls.frontend,
         frontend_api: development.unwrap_or_default(),
         local_host,
-        scripts_dir: config.scripts_dir,
+        scripts_dir: config.scripts_dir.or_else(installed_scripts),
         slow_slots: config.hash_threads,
     };
     let routers = latchkey_app::routers(parts, &counts, GROUPS);
@@ -119,6 +120,14 @@ async fn serve(config: Config) -> Result<(), Failure> {
         tracing::warn!(?error, "the log of the database stays beside it; nothing is lost");
     }
     Ok(())
+}
+
+/// Returns the directory of browser scripts that was installed with the program: `/usr/share/latchkey/browser-scripts` of
+/// the Debian package. `make scripts` makes one below `target`, for the programs of `target/debug` and `target/release`.
+fn installed_scripts() -> Option<PathBuf> {
+    let program = std::env::current_exe().ok()?;
+    let directory = program.parent()?.parent()?.join("share/latchkey/browser-scripts");
+    directory.is_dir().then_some(directory)
 }
 
 /// Where the two APIs are reached.

@@ -109,7 +109,8 @@ pub(crate) const SETTINGS: &[Setting] = &[
         variable: "LATCHKEY_SCRIPTS_DIR",
         flag: Some("scripts-dir"),
         value: "PATH",
-        help: "Unpacked npm packages with the browser scripts; a public CDN unless set",
+        help: "Unpacked npm packages with the browser scripts; those installed with the\n\
+               program unless set, or a public CDN",
     },
     Setting {
         name: "master_key",
