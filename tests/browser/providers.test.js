@@ -43,6 +43,9 @@ async function signOut(page) {
   await isSignedOut(page);
 }
 
+// The pages of the provider want fonts.
+const others = ['fonts.googleapis.com'];
+
 browserTest('an OpenID provider signs people up and in, and its tokens are renewed', async (visit) => {
   const { page } = visit;
   const email = newEmail();
@@ -67,7 +70,7 @@ browserTest('an OpenID provider signs people up and in, and its tokens are renew
   await agree(page);
   await isSignedIn(page, email);
   assert.equal(await userOf(page), user.id);
-});
+}, { others });
 
 browserTest('an address that an OpenID provider has not verified is verified here', async ({ page }) => {
   const email = `unproven.${newEmail()}`;
@@ -77,7 +80,7 @@ browserTest('an address that an OpenID provider has not verified is verified her
   const { code } = await acme.instance.nextMessage(email);
   await page.getByLabel('Enter verification code').first().pressSequentially(code, { delay: 15 });
   await isSignedIn(page, email);
-});
+}, { others });
 
 browserTest('an account in the profile is asked for what the application wants to do with it', async (visit) => {
   const { page } = visit;
@@ -99,4 +102,4 @@ browserTest('an account in the profile is asked for what the application wants t
   await account.waitFor();
   assert.ok((await scopes()).includes('calendar'), `${await scopes()}`);
   assert.equal(google.provider.answers.filter((grant) => grant !== 'authorization_code').length, 0);
-});
+}, { others });

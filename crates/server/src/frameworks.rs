@@ -316,6 +316,38 @@ mod tests {
         }
     }
 
+    /// The SDKs that have telemetry post the publishable key to their vendor, unless an application switches it off.
+    #[test]
+    fn telemetry_is_switched_off_in_every_block() {
+        let targets = [
+            example("127.0.0.1:3401", Some("http://localhost:3401"), "http://127.0.0.1:3401"),
+            example("latchkey.localhost:3401", None, "https://latchkey.localhost:3401"),
+            example("clerk.example.com", None, "https://clerk.example.com"),
+        ];
+        // As the published packages read it. The SDKs of the other languages have no telemetry.
+        let switch = |name: &str| match name {
+            "next" => Some("\nNEXT_PUBLIC_CLERK_TELEMETRY_DISABLED=1"),
+            "astro" | "svelte" => Some("\nPUBLIC_CLERK_TELEMETRY_DISABLED=1"),
+            "react-router" | "tanstack" => {
+                Some("\nVITE_CLERK_TELEMETRY_DISABLED=1\nCLERK_TELEMETRY_DISABLED=1")
+            }
+            "remix" | "express" | "fastify" | "hono" | "node" => Some("\nCLERK_TELEMETRY_DISABLED=1"),
+            "react" | "react-5" | "expo" => Some(" telemetry={false}"),
+            "vue" => Some(" telemetry: false"),
+            "html" => Some("telemetry: false,"),
+            "nuxt" => Some("telemetry: { disabled: true }"),
+            "python" | "go" | "java" => None,
+            _ => panic!("{name}: see in its package how its telemetry is switched off"),
+        };
+        for one in FRAMEWORKS {
+            let Some(switch) = switch(one.name) else { continue };
+            for target in &targets {
+                let block = one.block(target);
+                assert!(block.contains(switch), "{}:\n{block}", one.name);
+            }
+        }
+    }
+
     #[test]
     fn over_https_two_keys_and_the_api_url_are_enough() {
         let target = example("latchkey.localhost:3401", None, "");

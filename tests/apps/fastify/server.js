@@ -17,7 +17,7 @@ const page = (content, action = '') => `<!doctype html>
       src="${frontendUrl}/npm/@clerk/clerk-js@6/dist/clerk.browser.js"
     ></script>
     <script type="module">
-      await window.Clerk.load(${JSON.stringify({ signInUrl: CLERK_SIGN_IN_URL })});
+      await window.Clerk.load(${JSON.stringify({ signInUrl: CLERK_SIGN_IN_URL, telemetry: false })});
       ${action}
     </script>
   </body>

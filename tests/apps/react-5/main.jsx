@@ -43,6 +43,7 @@ const env = import.meta.env;
 createRoot(document.getElementById('root')).render(
   <ClerkProvider
     publishableKey={env.VITE_CLERK_PUBLISHABLE_KEY}
+    telemetry={false}
     proxyUrl={env.VITE_CLERK_PROXY_URL}
     clerkJSUrl={env.VITE_CLERK_JS_URL}
     signInUrl={env.VITE_CLERK_SIGN_IN_URL ?? '/sign-in'}

@@ -8,6 +8,7 @@ const env = import.meta.env;
 createApp(App)
   .use(clerkPlugin, {
     publishableKey: env.VITE_CLERK_PUBLISHABLE_KEY,
+    telemetry: false,
     proxyUrl: env.VITE_CLERK_PROXY_URL,
     signInUrl: env.VITE_CLERK_SIGN_IN_URL ?? '/sign-in',
     signUpUrl: env.VITE_CLERK_SIGN_UP_URL ?? '/sign-up',

@@ -1,4 +1,5 @@
 // A real Chromium, and people who use it. Each test gets a browser profile of its own.
+import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -13,8 +14,24 @@ const output = join(import.meta.dirname, '..', 'output');
 // Long enough for a machine that is busy with other things.
 const PATIENCE_MS = 40_000;
 
-/** What a set of tests wants of Chromium; to be set before the first visit. */
-export const wishes = { args: [], env: process.env };
+/**
+ * What a set of tests wants of Chromium; to be set before the first visit. By default no name is found but those of this
+ * machine. `hosts` are further names for which `args` name an address of this machine.
+ */
+export const wishes = {
+  args: ['--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE localhost, EXCLUDE *.localhost, EXCLUDE 127.0.0.1'],
+  hosts: new Set(),
+  env: process.env,
+};
+
+const LOCAL = /^(localhost|.+\.localhost|127\.0\.0\.1|\[::1\])$/;
+
+/** Whether a request leaves this machine, and is not one for the icon of a provider, whose address is fixed in @clerk/ui. */
+function isForeign(request) {
+  const { protocol, hostname } = new URL(request.url());
+  const isIcon = hostname === 'img.clerk.com' && request.resourceType() === 'image';
+  return /^(http|ws)/.test(protocol) && !LOCAL.test(hostname) && !wishes.hosts.has(hostname) && !isIcon;
+}
 
 const launching = () => ({
   executablePath: process.env.CHROMIUM,
@@ -61,11 +78,17 @@ export class Visit {
     mkdirSync(output, { recursive: true });
     const context = await (takesAllCookies ? newBrowser() : isAlone ? newContextAlone() : newContext());
     context.setDefaultTimeout(PATIENCE_MS);
+    // The SDKs are quiet in browsers that a program drives: they send no telemetry and leave passkeys alone.
+    await context.addInitScript(() => Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false }));
     const visit = new Visit();
     visit.context = context;
     visit.log = [];
     visit.requests = [];
-    context.on('request', (request) => visit.requests.push(request.url()));
+    visit.foreign = [];
+    context.on('request', (request) => {
+      visit.requests.push(request.url());
+      if (isForeign(request)) visit.foreign.push(request);
+    });
     context.on('console', (message) => visit.log.push(`console ${message.type()}: ${message.text()}`));
     context.on('weberror', (error) => visit.log.push(`error: ${error.error()}`));
     context.on('requestfailed', (request) =>
@@ -98,8 +121,18 @@ export class Visit {
     return lines.filter(Boolean);
   }
 
-  close() {
-    return this.context.close();
+  /** Fails if a page sent a request that left this machine. One that a test answered itself did not. */
+  async stayedHere(others = []) {
+    const left = [];
+    for (const request of this.foreign) {
+      const isAnswered = await request.response().catch(() => null);
+      if (!isAnswered && !others.includes(new URL(request.url()).hostname)) left.push(request.url());
+    }
+    assert.deepEqual(left, [], 'requests that left this machine');
+  }
+
+  async close() {
+    await this.context.close();
   }
 }
 
@@ -118,10 +151,11 @@ async function within(ms, something, what) {
 }
 
 /** Does a test in a browser profile of its own. What the page looked like at its end is kept, also when it fails. */
-async function attempt(name, body, t, { timeout, ...options }) {
+async function attempt(name, body, t, { timeout, others, ...options }) {
   const visit = await within(PATIENCE_MS, Visit.start(options), 'starting the browser');
   try {
     await within(timeout, body(visit, t), 'the test');
+    await within(PATIENCE_MS, visit.stayedHere(others), 'looking for requests that left this machine');
     await within(PATIENCE_MS, visit.picture(name), 'the picture');
   } catch (error) {
     t.diagnostic([`at ${visit.page.url()}`, ...visit.log].join('\n'));
@@ -138,7 +172,7 @@ async function attempt(name, body, t, { timeout, ...options }) {
 const isSmokeOnly = process.env.BROWSER_SMOKE === '1';
 
 /**
- * A test with a browser. One that fails or hangs is done once more from its start in a Chromium of its own, as on a
+ * A test with a browser. It fails if its pages ask a host that is not on this machine and not one of `others`. One that fails or hangs is done once more from its start in a Chromium of its own, as on a
  * busy machine a page may move under the pointer. What breaks, breaks twice; what failed once is told in the output, to
  * be looked into, and `scripts/file_tests.py` counts it. Tests with `isSmoke` are part of `make test`.
  */

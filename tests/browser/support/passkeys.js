@@ -1,9 +1,7 @@
-// A device with passkeys: Chromium's virtual authenticator, in a browser that looks as if a person drove it.
+// A device with passkeys: Chromium's virtual authenticator.
 
 /** Gives a browser a device that keeps passkeys, and which its owner always unlocks. */
 export async function withPasskeys({ context, page }) {
-  // clerk-js leaves passkeys alone in a browser that a program drives.
-  await context.addInitScript(() => Object.defineProperty(Navigator.prototype, 'webdriver', { get: () => false }));
   const session = await context.newCDPSession(page);
   await session.send('WebAuthn.enable');
   const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {

@@ -77,18 +77,18 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         package: "@clerk/react",
         file: ".env.local",
         code_plain: &[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}",
             "  proxyUrl={import.meta.env.VITE_CLERK_PROXY_URL}",
             "  signInUrl={import.meta.env.VITE_CLERK_SIGN_IN_URL} signUpUrl={import.meta.env.VITE_CLERK_SIGN_UP_URL}",
             "  {...{ __internal_clerkJSUrl: import.meta.env.VITE_CLERK_JS_URL,",
             "    __internal_clerkUIUrl: import.meta.env.VITE_CLERK_UI_URL }}>",
         ],
         code_https: &[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}",
             "  signInUrl=\"/sign-in\" signUpUrl=\"/sign-up\">, with pages there that show <SignIn /> and <SignUp />",
         ],
         code_production: Some(&[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}>",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}>",
         ]),
         ..VITE
     },
@@ -100,16 +100,16 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         file: ".env.local",
         scripts: Some(Scripts { clerk_js: ("VITE_CLERK_JS_URL", "5"), ui: None }),
         code_plain: &[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}",
             "  proxyUrl={import.meta.env.VITE_CLERK_PROXY_URL} clerkJSUrl={import.meta.env.VITE_CLERK_JS_URL}",
             "  signInUrl={import.meta.env.VITE_CLERK_SIGN_IN_URL} signUpUrl={import.meta.env.VITE_CLERK_SIGN_UP_URL}>",
         ],
         code_https: &[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}",
             "  signInUrl=\"/sign-in\" signUpUrl=\"/sign-up\">, with pages there that show <SignIn /> and <SignUp />",
         ],
         code_production: Some(&[
-            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY}>",
+            "<ClerkProvider publishableKey={import.meta.env.VITE_CLERK_PUBLISHABLE_KEY} telemetry={false}>",
         ]),
         ..VITE
     },
@@ -145,18 +145,18 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         package: "@clerk/vue",
         file: ".env.local",
         code_plain: &[
-            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY,",
+            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY, telemetry: false,",
             "  proxyUrl: import.meta.env.VITE_CLERK_PROXY_URL,",
             "  signInUrl: import.meta.env.VITE_CLERK_SIGN_IN_URL, signUpUrl: import.meta.env.VITE_CLERK_SIGN_UP_URL,",
             "  ...{ __internal_clerkJSUrl: import.meta.env.VITE_CLERK_JS_URL,",
             "    __internal_clerkUIUrl: import.meta.env.VITE_CLERK_UI_URL } })",
         ],
         code_https: &[
-            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY,",
+            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY, telemetry: false,",
             "  signInUrl: '/sign-in', signUpUrl: '/sign-up' }), with pages there that show <SignIn /> and <SignUp />",
         ],
         code_production: Some(&[
-            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY })",
+            "app.use(clerkPlugin, { publishableKey: import.meta.env.VITE_CLERK_PUBLISHABLE_KEY, telemetry: false })",
         ]),
         ..VITE
     },
@@ -174,6 +174,30 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         }),
         sign_in_url: Some("NUXT_PUBLIC_CLERK_SIGN_IN_URL"),
         sign_up_url: Some("NUXT_PUBLIC_CLERK_SIGN_UP_URL"),
+        code_plain: NUXT,
+        code_https: NUXT,
+        ..BACKEND_ONLY
+    },
+    Framework {
+        name: "svelte",
+        aliases: &["sveltekit"],
+        title: "SvelteKit",
+        package: "svelte-clerk",
+        publishable_key: Some("PUBLIC_CLERK_PUBLISHABLE_KEY"),
+        api_url: Some(ApiUrl::Bare("PUBLIC_CLERK_API_URL")),
+        proxy_url: Some("PUBLIC_CLERK_PROXY_URL"),
+        scripts: Some(Scripts {
+            clerk_js: ("PUBLIC_CLERK_JS_URL", "6"),
+            ui: Some(("PUBLIC_CLERK_UI_URL", "1")),
+        }),
+        sign_in_url: Some("PUBLIC_CLERK_SIGN_IN_URL"),
+        sign_up_url: Some("PUBLIC_CLERK_SIGN_UP_URL"),
+        telemetry: &["PUBLIC_CLERK_TELEMETRY_DISABLED"],
+        // It reads no variable for the second script, and loads none if the page has it.
+        code_plain: &[
+            "in the <head> of src/app.html:",
+            "<script crossorigin=\"anonymous\" src=\"%sveltekit.env.PUBLIC_CLERK_UI_URL%\"></script>",
+        ],
         ..BACKEND_ONLY
     },
     Framework { name: "react-router", title: "React Router", package: "@clerk/react-router", ..VITE_SERVER },
@@ -205,11 +229,13 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
         api_url: None,
         proxy_url: Some("EXPO_PUBLIC_CLERK_PROXY_URL"),
         code_plain: &[
-            "<ClerkProvider publishableKey={process.env.EXPO_PUBLIC_CLERK_PUBLISHABLE_KEY}",
+            "<ClerkProvider publishableKey={process.env.EXPO_PUBLIC_CLERK_PUBLISHABLE_KEY} telemetry={false}",
             "  proxyUrl={process.env.EXPO_PUBLIC_CLERK_PROXY_URL}>",
             "localhost is the phone itself there: on a phone use an address of this machine that it reaches.",
         ],
-        code_https: &["<ClerkProvider publishableKey={process.env.EXPO_PUBLIC_CLERK_PUBLISHABLE_KEY}>"],
+        code_https: &[
+            "<ClerkProvider publishableKey={process.env.EXPO_PUBLIC_CLERK_PUBLISHABLE_KEY} telemetry={false}>",
+        ],
         ..BACKEND_ONLY
     },
     Framework {
@@ -289,6 +315,8 @@ pub(crate) const FRAMEWORKS: &[Framework] = &[
     },
 ];
 
+/// The servers of Nuxt read the option `disabled` only. It has no variable, because the module declares none for it.
+const NUXT: &[&str] = &["in nuxt.config.ts: clerk: { telemetry: { disabled: true } }"];
 const NODE: &[&str] = &[
     "createClerkClient({ apiUrl: process.env.CLERK_API_URL, secretKey: process.env.CLERK_SECRET_KEY,",
     "  publishableKey: process.env.CLERK_PUBLISHABLE_KEY })",

@@ -48,6 +48,9 @@ fn an_app_gets_its_variables_by_the_names_its_framework_reads() {
         })
     );
     assert_eq!(env("javascript", &[]), env("html", &[]), "what Clerk calls JavaScript runs in browsers");
+    let svelte = env("sveltekit", &[]);
+    assert_eq!(svelte["PUBLIC_CLERK_API_URL"], format!("http://{api}"));
+    assert_eq!(svelte["PUBLIC_CLERK_UI_URL"], format!("{url}/npm/@clerk/ui@1/dist/ui.browser.js"));
     assert_eq!(env("python", &[])["CLERK_API_URL"], format!("http://{api}/v1"));
     assert_eq!(env("go", &[])["CLERK_ISSUER"], format!("http://{frontend}"));
     let further = env("express", &["--new-key"])["CLERK_SECRET_KEY"].as_str().unwrap().to_owned();
@@ -159,6 +162,7 @@ fn without_a_framework_all_are_listed_and_without_a_database_nothing_is_made() {
         "fastify",
         "vue",
         "nuxt",
+        "svelte",
         "remix",
         "react-router",
         "tanstack",

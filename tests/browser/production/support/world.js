@@ -117,6 +117,7 @@ before(async () => {
   ports.sort(([one], [other]) => Number(other.includes(':')) - Number(one.includes(':')));
   const rules = [...ports.map(([host, port]) => `MAP ${host} 127.0.0.1:${port}`), 'EXCLUDE 127.0.0.1', 'MAP * ~NOTFOUND'];
   wishes.args = [`--host-resolver-rules=${rules.join(',')}`];
+  wishes.hosts = new Set(ports.map(([host]) => host.split(':')[0]));
   wishes.env = { ...process.env, HOME: CHROMIUM_HOME, XDG_DATA_HOME: undefined };
 });
 after(() => running.forEach((server) => {
@@ -193,5 +194,5 @@ export function productionTest(name, body, { others = [], ...options } = {}) {
   browserTest(`production: ${name}`, async (visit, t) => {
     await body(equip(visit), t);
     askedOnlyUs(visit, others);
-  }, options);
+  }, { others, ...options });
 }
