@@ -16,6 +16,7 @@ use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::renewals::{self, Renewal, Request};
 use latchkey_presence::sessions::view::{self, RefreshedView};
+use latchkey_presence::renewed_tokens;
 use latchkey_presence::sessions::{rules, store};
 use latchkey_web::api::Api;
 use latchkey_web::input::{Input, Path};
@@ -84,7 +85,7 @@ async fn use_up_in(tx: &mut Tx, act: &Act, id: &SessionId, renewal: &Renewal) ->
     let held = store::lock(tx, &act.instance, id, &act.settings).await?;
     let live = held.filter(|session| session.is_live(act.now));
     let session = live.ok_or_else(|| Error::new(Code::SessionRefreshInactiveSession))?;
-    if !store::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
+    if !renewed_tokens::renew(tx, &session, &renewal.digest, renewal.too_old_at).await? {
         return Err(Error::new(Code::SessionRefreshExpiredSessionTokenConsumed));
     }
     store::save(tx, &rules::used(session, &act.settings, act.now)).await

@@ -6,6 +6,7 @@ pub mod handshakes;
 pub mod jwks;
 pub mod jwt_templates;
 pub mod redirect_urls;
+pub mod renewed_tokens;
 pub mod sessions;
 pub mod sign_ins;
 pub mod sign_ups;
@@ -30,7 +31,7 @@ pub const GROUP: Group = Group {
         syncs::AGED,
         sign_ins::store::AGED,
         sign_ups::store::AGED,
-        sessions::store::AGED_RENEWALS,
+        renewed_tokens::AGED,
         // Before clients, which only go once they hold none.
         sessions::store::AGED,
         clients::store::AGED_WITHOUT_PEOPLE,
