@@ -31,7 +31,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 
 use super::site::Site;
-use super::visitor::Visitor;
+use super::visitor::{EarlierProof, Visitor};
 
 #[derive(Serialize, JsonSchema)]
 #[schemars(rename = "Client")]
@@ -79,7 +79,7 @@ const FEW_MEMBERSHIPS: i64 = MEMBERSHIPS_SHOWN;
 
 /// Loads what is shown of a visitor's client, with a token for each session.
 pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
-    let Some(client) = &visitor.client else { return Ok(None) };
+    let Some(client) = &visitor.client else { return load_earlier(cx, visitor).await };
     let instance = &visitor.site.instance;
     let mut tx = cx.app.db.read().await?;
     let found = store::find_with_digest(&mut tx, instance, &client.id).await?;
@@ -88,6 +88,23 @@ pub async fn load(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
         session_store::live_of_client(&mut tx, instance, &client.id, &visitor.site.settings, cx.now).await?;
     drop(tx);
     let shown_client = shown_client(cx, visitor, client, live).await?;
+    Ok(Some(ShownClient { good_until: None, ..shown_client }))
+}
+
+/// Loads what an earlier token shows of the client, as long as it shows a live session.
+async fn load_earlier(cx: &Cx, visitor: &Visitor) -> Result<Option<ShownClient>> {
+    let Some(EarlierProof { client, digest }) = &visitor.earlier else { return Ok(None) };
+    let (site, id) = (&visitor.site, &client.client().id);
+    let mut tx = cx.app.db.read().await?;
+    let Some(client) = store::find(&mut tx, &site.instance, id).await? else { return Ok(None) };
+    let Some(shown) = client.as_shown_before(digest) else { return Ok(None) };
+    let mut live = session_store::live_of_client(&mut tx, &site.instance, id, &site.settings, cx.now).await?;
+    drop(tx);
+    live.retain(|present| shown.shows(&present.session.id));
+    if live.is_empty() {
+        return Ok(None);
+    }
+    let shown_client = shown_client(cx, visitor, shown.client().clone(), live).await?;
     Ok(Some(ShownClient { good_until: None, ..shown_client }))
 }
 

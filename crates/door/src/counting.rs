@@ -8,6 +8,7 @@ use latchkey_base::Result;
 use latchkey_base::kinds::{ClientId, SessionId, UserId};
 use latchkey_kernel::App;
 use latchkey_kernel::limits::{RateLimits, weight};
+use latchkey_presence::sessions::present::PresentSession;
 use latchkey_presence::sessions::store as sessions;
 use latchkey_web::api::Operation;
 use latchkey_web::edge::OperationIndex;
@@ -132,7 +133,7 @@ pub async fn count_visitor(
     visitor: &Visitor,
     named: Option<&SessionId>,
 ) -> Result<()> {
-    let Some(client) = visitor.client() else { return Ok(()) };
+    let Some(client) = visitor.shown_client() else { return Ok(()) };
     if app.rate_limits == RateLimits::Off || limited_by_person(app, parts).is_none() {
         return Ok(());
     }
@@ -163,10 +164,21 @@ async fn user_on(
     let Some(live) = &visitor.live else {
         let mut tx = app.db.read().await?;
         let instance = &visitor.site.instance;
+        if visitor.client().is_none() {
+            let settings = &visitor.site.settings;
+            let live = sessions::live_of_client(&mut tx, instance, client, settings, app.clock.now()).await?;
+            let shown = live.into_iter().filter(|present| visitor.shows(&present.session.id));
+            return Ok(user_of(&shown.collect::<Vec<_>>(), named));
+        }
         return sessions::user_on_client(&mut tx, instance, client, named, app.clock.now()).await;
     };
+    Ok(user_of(live, named))
+}
+
+/// The user of the session that is named, or else of the oldest one.
+fn user_of(live: &[PresentSession], named: Option<&SessionId>) -> Option<UserId> {
     let asked = live.iter().find(|present| Some(&present.session.id) == named);
-    Ok(asked.or(live.first()).map(|present| present.user.id.clone()))
+    asked.or(live.first()).map(|present| present.user.id.clone())
 }
 
 /// The network a request comes from, as the gate saw it.

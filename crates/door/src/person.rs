@@ -43,7 +43,7 @@ impl FromRequestParts<AppState> for Person {
     async fn from_request_parts(parts: &mut Parts, state: &AppState) -> Result<Person, Failure> {
         let visitor = Visitor::read(parts, state).await?;
         let AppState(app) = state;
-        let client = visitor.require_client()?;
+        let client = visitor.shown_client().ok_or_else(|| Error::new(Code::SignedOut))?;
         let named = pairs(parts.uri.query().unwrap_or_default())?
             .into_iter()
             .find(|(key, value)| key == "_clerk_session_id" && !value.is_empty());
@@ -57,6 +57,7 @@ impl FromRequestParts<AppState> for Person {
             store::find_with_user(&mut tx, &visitor.site.instance, &id, &visitor.site.settings).await?;
         let now = app.clock.now();
         let mine = found.filter(|found| found.session.client == client.id && found.session.is_live(now));
+        let mine = mine.filter(|found| visitor.shows(&found.session.id));
         let present = mine.ok_or_else(|| Error::new(Code::SignedOut))?;
         drop(tx);
         counting::count_person(app, parts, &visitor.site, &present.user.id).await?;
@@ -91,7 +92,7 @@ impl FromRequestParts<AppState> for PersonInPath {
 async fn in_path(parts: &mut Parts, state: &AppState, id: &SessionId) -> Result<Person, Failure> {
     let visitor = Visitor::read(parts, state).await?;
     let AppState(app) = state;
-    let client = visitor.require_client()?;
+    let client = visitor.require_client_of(id)?;
     let mut tx = app.db.read().await?;
     let found = store::find_with_user(&mut tx, &visitor.site.instance, id, &visitor.site.settings).await?;
     let mine = found.filter(|found| found.session.client == client.id);

@@ -15,10 +15,13 @@ use latchkey_kernel::cx::{Act, Cx, InstanceContext};
 use latchkey_kernel::signing::Reading;
 use latchkey_kernel::{App, AppState, origins};
 use latchkey_people::factors::audience::FactorAudience;
+use latchkey_presence::clients::earlier::EarlierClient;
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::token::ClientProof;
 use latchkey_presence::clients::{store, token};
+use latchkey_presence::sessions::model::Session;
 use latchkey_presence::sessions::present::{ClientWithSessions, PresentSession};
+use latchkey_presence::sessions::store as sessions;
 use latchkey_web::api::{Credential, Operation};
 use latchkey_web::input::Path;
 use latchkey_web::query::pairs;
@@ -40,6 +43,10 @@ const PROOFS_AT_MOST: usize = 4;
 /// as it was when the request came. To change it, or to decide by it, take `client_handle` into the transaction
 /// and lock the row there: `ClientHandle::lock`, or `lock_or_create` where a browser without a client gets one.
 /// What the transaction made of it is given back with `becomes`, so that the answer shows it.
+///
+/// A visitor whose token is from before the last sign-in has no client, so code that does not know of earlier tokens
+/// handles an anonymous request. What such a token is still good for asks by session: `require_client_of` and
+/// `ClientHandle::lock_of`.
 pub struct Visitor {
     /// The instance.
     pub site: Arc<Site>,
@@ -47,6 +54,8 @@ pub struct Visitor {
     /// The digest of the client's secret as it was then. A client that has another one since is no longer this
     /// visitor's: somebody signed in on it, and whoever knew the old secret, or led to it, is out.
     pub(super) token_digest: Option<Vec<u8>>,
+    /// What the token of the request shows, if it is from before the last sign-in on the client.
+    pub(super) earlier: Option<EarlierProof>,
     /// The origin of the page that asks.
     pub origin: Option<String>,
     /// Whether it is an app on a device, which keeps its token itself instead of in a cookie.
@@ -55,7 +64,7 @@ pub struct Visitor {
     pub dev_browser: Option<[u8; 32]>,
     /// Whether that token was shown in a cookie, and not in the URL.
     pub is_dev_browser_in_cookie: bool,
-    /// That token itself, if it was shown and is linked to the client.
+    /// That token itself, if it was shown and proves the client.
     pub shown_dev_browser: Option<String>,
     /// What proves the client from this request on; it goes out with the answer.
     pub fresh: Option<(ClientId, ClientProof)>,
@@ -68,10 +77,40 @@ pub struct Visitor {
 #[derive(Clone)]
 pub struct ClientHandle {
     instance: InstanceId,
-    is_development: bool,
     client: Option<ClientId>,
     token_digest: Option<Vec<u8>>,
+    earlier: Option<(ClientId, Vec<u8>)>,
     dev_browser: Option<[u8; 32]>,
+}
+
+/// A client that the request proves with an earlier token.
+pub(super) struct EarlierProof {
+    pub(super) client: EarlierClient,
+    /// The digest of the secret in the token.
+    pub(super) digest: Vec<u8>,
+}
+
+/// What a secret proves.
+enum Proof {
+    /// The client: it is the secret that the client has now.
+    Newest(Client, Vec<u8>),
+    /// The sessions that the client had before another sign-in.
+    Earlier(EarlierProof),
+}
+
+/// A client that is locked for one of its sessions.
+pub struct ClientOfSession {
+    pub client: Client,
+    /// Whether the request showed the newest token. An earlier token may change its sessions, and not the client.
+    pub is_newest: bool,
+}
+
+/// The sessions that a sign-out of the whole client ends.
+pub struct ClientSessions {
+    pub client: Client,
+    pub live: Vec<Session>,
+    /// Whether the request showed the newest token, so that these are all sessions of the client.
+    pub is_newest: bool,
 }
 
 /// The client of a request, locked in the transaction; and its secret, if the client was created there.
@@ -88,6 +127,7 @@ impl Visitor {
             site,
             client: None,
             token_digest: None,
+            earlier: None,
             origin: None,
             is_native: false,
             dev_browser: None,
@@ -152,9 +192,12 @@ impl Visitor {
     pub fn client_handle(&self) -> ClientHandle {
         ClientHandle {
             instance: self.site.instance.clone(),
-            is_development: self.site.is_development(),
             client: self.client_id(),
             token_digest: self.token_digest.clone(),
+            earlier: self
+                .earlier
+                .as_ref()
+                .map(|proof| (proof.client.client().id.clone(), proof.digest.clone())),
             dev_browser: self.dev_browser,
         }
     }
@@ -165,9 +208,13 @@ impl Visitor {
         if let Some(proof) = proof {
             // What this request itself made of the client needs no further look.
             self.token_digest = None;
+            self.earlier = None;
             self.fresh = Some((client.id.clone(), proof));
         }
-        self.client = Some(client);
+        // An earlier token shows no more of the client than before.
+        if self.earlier.is_none() {
+            self.client = Some(client);
+        }
         self.live = None;
     }
 
@@ -179,6 +226,38 @@ impl Visitor {
     /// Whether a client that was read anew, with the digest of its secret, is still this visitor's.
     pub(super) fn is_of(&self, token_digest: &[u8]) -> bool {
         is_same(self.token_digest.as_deref(), token_digest)
+    }
+
+    /// The client as the token of the request shows it, be it the newest token or an earlier one.
+    pub(super) fn shown_client(&self) -> Option<&Client> {
+        self.client.as_ref().or(self.earlier.as_ref().map(|proof| proof.client.client()))
+    }
+
+    /// Returns whether the token of the request shows a session of its client.
+    pub(super) fn shows(&self, session: &SessionId) -> bool {
+        self.earlier.as_ref().is_none_or(|proof| proof.client.shows(session))
+    }
+
+    /// Returns the client of the request for one of its sessions: the client itself, or what an earlier token shows of
+    /// it, if it shows the session. The caller compares the client of the session with it.
+    pub fn require_client_of(&self, session: &SessionId) -> Result<&Client> {
+        let client = self.shown_client().ok_or_else(|| Error::new(Code::SignedOut))?;
+        if !self.shows(session) {
+            return Err(Error::not_found("session", session));
+        }
+        Ok(client)
+    }
+
+    /// The id of the client and the digest of the secret that the request showed or created: what a further token of the
+    /// same browser may prove. A secret that another request has replaced since proves no more by that.
+    pub fn client_proof(&self) -> Option<(ClientId, Vec<u8>)> {
+        let fresh = self.fresh.as_ref().map(|(_, proof)| token::digest(&proof.secret).to_vec());
+        self.client_id().zip(fresh.or_else(|| self.token_digest.clone()))
+    }
+
+    /// Returns whether the request proves a client at all, be it by the newest token or by an earlier one.
+    pub fn has_client(&self) -> bool {
+        self.shown_client().is_some()
     }
 
     /// The token the developer's browser got in this request, if it got a new one.
@@ -218,17 +297,67 @@ impl ClientHandle {
         if let Some(digest) = &self.dev_browser {
             let found = store::lock_dev_browser(tx, &self.instance, digest).await?;
             let browser = found.ok_or_else(|| Error::new(Code::DevBrowserUnauthenticated))?;
-            let given = browser.client.filter(|id| Some(id) != self.client.as_ref());
-            if let Some(id) = given
-                && let Some(client) = store::lock(tx, &self.instance, &id).await?
+            let given = browser.client.filter(|(id, _)| Some(id) != self.client.as_ref());
+            if let Some((id, shown)) = given
+                && let Some((client, digest)) = store::lock_with_digest(tx, &self.instance, &id).await?
+                && shown == digest
             {
                 return Ok(LockedClient { client, secret: None });
             }
         }
+        let before = self.earlier_sessions(tx, act).await?;
         let (client, secret) = (Client::new(&self.instance, act.now, &*act.rng), token::secret(&*act.rng));
-        store::insert(tx, &client, &token::digest(&secret)).await?;
-        self.link(tx, &client, act).await?;
+        let client_digest = token::digest(&secret);
+        store::insert(tx, &client, &client_digest).await?;
+        let client = match before {
+            Some(before) => take_along(tx, act, client, before).await?,
+            None => client,
+        };
+        if let Some(digest) = &self.dev_browser {
+            let proof = Some((&client.id, &client_digest[..]));
+            store::save_dev_browser(tx, &self.instance, digest, proof, act.now).await?;
+        }
         Ok(LockedClient { client, secret: Some(secret.into()) })
+    }
+
+    /// Locks the client of the request for one of its sessions. Without a client, or with an earlier token that does not
+    /// show the session, the request is rejected.
+    pub async fn lock_of(&self, tx: &mut Tx, session: &SessionId) -> Result<ClientOfSession> {
+        if let Some(client) = self.find_locked(tx).await? {
+            return Ok(ClientOfSession { client, is_newest: true });
+        }
+        let (client, shown) =
+            self.find_earlier_locked(tx).await?.ok_or_else(|| Error::new(Code::SignedOut))?;
+        if !shown.shows(session) {
+            return Err(Error::not_found("session", session));
+        }
+        Ok(ClientOfSession { client, is_newest: false })
+    }
+
+    /// Locks the client of the request and the live sessions that its token shows.
+    pub async fn lock_sessions(&self, tx: &mut Tx, act: &Act) -> Result<ClientSessions> {
+        if let Some(client) = self.find_locked(tx).await? {
+            let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+            return Ok(ClientSessions { client, live, is_newest: true });
+        }
+        self.earlier_sessions(tx, act).await?.ok_or_else(|| Error::new(Code::SignedOut))
+    }
+
+    /// The client that the request proves with an earlier token, with the live sessions that the token shows, locked.
+    async fn earlier_sessions(&self, tx: &mut Tx, act: &Act) -> Result<Option<ClientSessions>> {
+        let Some((client, shown)) = self.find_earlier_locked(tx).await? else { return Ok(None) };
+        let mut live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+        live.retain(|session| shown.shows(&session.id));
+        Ok(Some(ClientSessions { client, live, is_newest: false }))
+    }
+
+    async fn find_earlier_locked(&self, tx: &mut Tx) -> Result<Option<(Client, EarlierClient)>> {
+        let Some((id, digest)) = &self.earlier else { return Ok(None) };
+        let client = store::lock(tx, &self.instance, id).await?;
+        Ok(client.and_then(|client| {
+            let shown = client.as_shown_before(digest)?;
+            Some((client, shown))
+        }))
     }
 
     /// Locks the client of the request. Without one, or when it was deleted or got another secret since, the request
@@ -245,47 +374,81 @@ impl ClientHandle {
             .map(|(client, _)| client))
     }
 
-    /// Gives a client a new secret, now that somebody signed in on it, and a developer's browser a new token. The
-    /// tokens that led to the client no longer do: somebody else may have made one and planted another. They stay known:
-    /// other tabs of the browser still show theirs, and a script whose token is unknown would begin anew and overwrite
-    /// the new one in the cookie that all tabs share.
-    pub async fn rotate(&self, tx: &mut Tx, client: &Client, act: &Act) -> Result<ClientProof> {
+    /// Replaces the secret of a client on which a user signed in, and the token of a developer's browser: an attacker may
+    /// have made the one before and planted it. The one before stays good for the sessions that the client had `before`,
+    /// because other tabs of the browser hold it, and because the response with the new one can be lost. The tokens of
+    /// developers' browsers stay known: a script whose token is unknown would begin anew and overwrite the new one in the
+    /// cookie that all tabs share.
+    pub async fn rotate(
+        &self,
+        tx: &mut Tx,
+        before: &Client,
+        (client, session): (Client, &SessionId),
+        act: &Act,
+    ) -> Result<(Client, ClientProof)> {
+        let client = keep_token(tx, before, (client, session), act).await?;
         let secret = token::secret(&*act.rng);
-        store::rotate(tx, client, &token::digest(&secret)).await?;
-        if self.is_development {
-            store::unlink_dev_browsers(tx, client).await?;
-        }
+        let client_digest = token::digest(&secret);
+        store::rotate(tx, &client, &client_digest).await?;
         let dev_browser = match &self.dev_browser {
             Some(old) => {
-                store::unlink_dev_browser(tx, &self.instance, old).await?;
+                store::unlink_dev_browser(tx, &client, old).await?;
                 let new = Secret::new(DevBrowserId::new(act.now, &*act.rng).as_str().to_owned());
-                let (digest, id) = (sha256(new.expose().as_bytes()), Some(&client.id));
-                store::save_dev_browser(tx, &self.instance, &digest, id, act.now).await?;
+                let digest = sha256(new.expose().as_bytes());
+                let proof = Some((&client.id, &client_digest[..]));
+                store::save_dev_browser(tx, &self.instance, &digest, proof, act.now).await?;
                 Some(new)
             }
             None => None,
         };
-        Ok(ClientProof { secret, dev_browser })
+        Ok((client, ClientProof { secret, dev_browser }))
     }
 
-    /// Forgets a client: its secret opens nothing any more, and a developer's browser has none.
+    /// Replaces the secret of a client that was signed out by one that nobody has.
     pub async fn forget(&self, tx: &mut Tx, client: &Client, act: &Act) -> Result<()> {
-        store::rotate(tx, client, &token::digest(&token::secret(&*act.rng))).await?;
-        if self.is_development {
-            // Also those that other tabs of the browser show.
-            store::unlink_dev_browsers(tx, client).await?;
-        }
-        Ok(())
+        store::rotate(tx, client, &token::digest(&token::secret(&*act.rng))).await
     }
+}
 
-    async fn link(&self, tx: &mut Tx, client: &Client, act: &Act) -> Result<()> {
-        match &self.dev_browser {
-            Some(digest) => {
-                store::save_dev_browser(tx, &self.instance, digest, Some(&client.id), act.now).await
-            }
-            None => Ok(()),
-        }
+/// Notes on a client that the token it has is an earlier one from now on, if it has live sessions but the new one.
+async fn keep_token(
+    tx: &mut Tx,
+    before: &Client,
+    (client, session): (Client, &SessionId),
+    act: &Act,
+) -> Result<Client> {
+    let limit = act.settings.session.most_on_client();
+    if limit == 1 {
+        return Ok(client);
     }
+    let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    let live: Vec<SessionId> = live.into_iter().map(|it| it.id).filter(|id| id != session).collect();
+    let found = store::lock_with_digest(tx, &client.instance, &client.id).await?;
+    let Some((_, digest)) = found.filter(|_| !live.is_empty()) else { return Ok(client) };
+    let client = client.with_earlier_token(&digest, before, &live, limit);
+    store::save(tx, &client, act.now).await?;
+    Ok(client)
+}
+
+/// Moves the sessions that an earlier token shows to a new client. The browser that shows that token begins to sign in:
+/// the client it had before may have a newer user, whose sessions it must not reach.
+async fn take_along(
+    tx: &mut Tx,
+    act: &Act,
+    mut client: Client,
+    ClientSessions { client: before, live, .. }: ClientSessions,
+) -> Result<Client> {
+    if live.is_empty() {
+        return Ok(client);
+    }
+    let users: Vec<_> = live.iter().map(|session| &session.user).collect();
+    client.known_users = before.known_users.iter().filter(|user| users.contains(user)).cloned().collect();
+    client.last_active_session = live.last().map(|session| session.id.clone());
+    store::save(tx, &client, act.now).await?;
+    let before = live.iter().fold(before, |before, session| before.without(&session.id, act.now));
+    store::save(tx, &before, act.now).await?;
+    sessions::move_to_client(tx, live, &client).await?;
+    Ok(client)
 }
 
 impl FromRequestParts<AppState> for Visitor {
@@ -340,8 +503,8 @@ impl Argument for Visitor {
 }
 
 impl Visitor {
-    /// A developer's browser shows its token in the URL; it must be known. One that leads to no client counts as much as
-    /// none: it may be from before a sign-in in another tab, and the cookie of the client from after it.
+    /// A developer's browser shows its token in the URL; the token must be known. If it does not prove the client, it may
+    /// be from before a sign-in in another tab, and the cookie of the client from after it. So the cookie comes first then.
     async fn enter_as_dev_browser(
         &mut self,
         app: &App,
@@ -352,41 +515,62 @@ impl Visitor {
         let digest = sha256(token.as_bytes());
         let found = store::find_dev_browser(tx, &self.site.instance, &digest).await?;
         let browser = found.ok_or_else(|| Error::new(Code::DevBrowserUnauthenticated))?;
-        if browser.client.is_none() && !self.is_native {
+        let proof = self.proof_of(tx, browser).await?;
+        if !matches!(proof, Some(Proof::Newest(..))) && !self.is_native {
             self.enter_by_client_cookie(app, tx, parts, None).await?;
         }
-        self.use_dev_browser(tx, token, digest, browser).await
+        self.use_dev_browser(token, digest, proof);
+        Ok(())
     }
 
     /// Takes a developer's browser that was looked up. Its client becomes that of the request, unless a cookie
     /// showed another one.
-    async fn use_dev_browser(
-        &mut self,
-        tx: &mut Tx,
-        token: &str,
-        digest: [u8; 32],
-        browser: store::DevBrowser,
-    ) -> Result<()> {
+    fn use_dev_browser(&mut self, token: &str, digest: [u8; 32], proof: Option<Proof>) {
         self.dev_browser = Some(digest);
-        if let (None, Some(id)) = (&self.client, &browser.client) {
-            self.take(store::find_with_digest(tx, &self.site.instance, id).await?);
+        let proves = proof.as_ref().map(Proof::client_id).cloned();
+        let is_newest = matches!(proof, Some(Proof::Newest(..)));
+        if let Some(proof) = proof {
+            self.take(proof);
         }
-        let is_same = self.client.as_ref().map(|client| &client.id) == browser.client.as_ref();
-        self.shown_dev_browser = is_same.then(|| token.to_owned());
-        Ok(())
+        let shown = self.client.as_ref().map(|client| &client.id);
+        let is_proof = match &self.client {
+            Some(_) => is_newest && shown == proves.as_ref(),
+            None => self.shown_client().map(|client| &client.id) == proves.as_ref(),
+        };
+        self.shown_dev_browser = is_proof.then(|| token.to_owned());
     }
 
-    /// A token nobody knows, or one from before the last sign-in, is worth as much as none.
+    /// What a developer's browser proves.
+    async fn proof_of(&self, tx: &mut Tx, browser: store::DevBrowser) -> Result<Option<Proof>> {
+        let Some((id, shown)) = browser.client else { return Ok(None) };
+        let found = store::find_with_digest(tx, &self.site.instance, &id).await?;
+        Ok(found.and_then(|(client, digest)| {
+            if digest == shown {
+                return Some(Proof::Newest(client, digest));
+            }
+            Proof::earlier(&client, shown)
+        }))
+    }
+
+    /// A token nobody knows is worth as much as none.
     async fn enter_by_token(&mut self, app: &App, tx: &mut Tx, token: &str) -> Result<()> {
-        if let Some(proven) = proven_client(app, tx, &self.site, token).await? {
-            self.take(Some(proven));
+        if let Some(proof) = proof_in(app, tx, &self.site, token).await? {
+            self.take(proof);
         }
         Ok(())
     }
 
-    /// Takes a client that was read together with the digest of its secret.
-    fn take(&mut self, found: Option<(Client, Vec<u8>)>) {
-        (self.client, self.token_digest) = found.unzip();
+    /// Takes what a token proves. The newest token of a client counts more than an earlier one, and else the first.
+    fn take(&mut self, proof: Proof) {
+        match proof {
+            Proof::Newest(client, digest) if self.client.is_none() => {
+                (self.client, self.token_digest, self.earlier) = (Some(client), Some(digest), None);
+            }
+            Proof::Earlier(earlier) if self.client.is_none() && self.earlier.is_none() => {
+                self.earlier = Some(earlier);
+            }
+            Proof::Newest(..) | Proof::Earlier(_) => {}
+        }
     }
 
     async fn enter_by_cookies(
@@ -404,7 +588,9 @@ impl Visitor {
             return Ok(());
         };
         self.is_dev_browser_in_cookie = true;
-        self.use_dev_browser(tx, token, digest, browser).await
+        let proof = self.proof_of(tx, browser).await?;
+        self.use_dev_browser(token, digest, proof);
+        Ok(())
     }
 
     async fn enter_by_client_cookie(
@@ -418,6 +604,7 @@ impl Visitor {
             match present.take_if(|present| self.site.is_proven(present, token)) {
                 Some(present) if app.is_signed(Reading::In(tx), &self.site.instance, token).await? => {
                     self.token_digest = Some(present.token_digest().to_vec());
+                    self.earlier = None;
                     let (client, live) = present.into_parts(&self.site.settings);
                     (self.client, self.live) = (Some(client), Some(live));
                 }
@@ -431,20 +618,34 @@ impl Visitor {
     }
 }
 
-/// The client a token proves: it was signed here, and its secret is the one the client has now.
-async fn proven_client(
-    app: &App,
-    tx: &mut Tx,
-    site: &Site,
-    token: &str,
-) -> Result<Option<(Client, Vec<u8>)>> {
+impl Proof {
+    fn earlier(client: &Client, digest: Vec<u8>) -> Option<Proof> {
+        let client = client.as_shown_before(&digest)?;
+        Some(Proof::Earlier(EarlierProof { client, digest }))
+    }
+
+    fn client_id(&self) -> &ClientId {
+        match self {
+            Proof::Newest(client, _) => &client.id,
+            Proof::Earlier(earlier) => &earlier.client.client().id,
+        }
+    }
+}
+
+/// What a token proves: it was signed here, and its secret is the one that the client has now, or one that it had. At
+/// satellites only the newest one is good: the browser gets it from the primary domain.
+async fn proof_in(app: &App, tx: &mut Tx, site: &Site, token: &str) -> Result<Option<Proof>> {
     let Some((id, secret)) = token::read(token) else { return Ok(None) };
     let found = store::find_with_digest(tx, &site.instance, &id).await?;
-    let proven = found.filter(|(_, digest)| site.is_proof(&id, digest, &secret));
-    match app.is_signed(Reading::In(tx), &site.instance, token).await? {
-        true => Ok(proven),
-        false => Ok(None),
-    }
+    let proof = found.and_then(|(client, digest)| {
+        if site.is_proof(&id, &digest, &secret) {
+            return Some(Proof::Newest(client, digest));
+        }
+        let is_primary = site.satellite.is_none();
+        is_primary.then(|| Proof::earlier(&client, token::digest(&secret).to_vec())).flatten()
+    });
+    let is_signed = app.is_signed(Reading::In(tx), &site.instance, token).await?;
+    Ok(proof.filter(|_| is_signed))
 }
 
 /// Whether a browser shows a cookie by which clients are known. Apps on devices show none, and a script may say in the query

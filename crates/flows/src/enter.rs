@@ -38,9 +38,11 @@ pub async fn open(
     entry: Entry,
     strategy: Option<&str>,
 ) -> Result<(NewSession, ClientProof)> {
+    let before = client.clone();
     let opened = open_on_other_client(tx, act, client, user, entry, strategy).await?;
-    let secret = handle.rotate(tx, &opened.client, act).await?;
-    Ok((opened, secret))
+    let NewSession { client, session, user } = opened;
+    let (client, proof) = handle.rotate(tx, &before, (client, &session.id), act).await?;
+    Ok((NewSession { client, session, user }, proof))
 }
 
 /// The same on a client that is not that of the request, as when a link is opened in another browser. That client

@@ -187,4 +187,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0032_earlier_tokens",
+        common: include_str!("../../../migrations/0032_earlier_tokens.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

@@ -176,7 +176,11 @@ async fn known_to_app(
     let (instance, now, client) = (site.instance.clone(), cx.now, client.clone());
     let digest = sha256(token.as_str().as_bytes());
     let saved = cx.write(move |tx| {
-        Box::pin(async move { clients::save_dev_browser(tx, &instance, &digest, Some(&client), now).await })
+        Box::pin(async move {
+            let found = clients::find_with_digest(tx, &instance, &client).await?;
+            let proof = found.as_ref().map(|(client, digest)| (&client.id, &digest[..]));
+            clients::save_dev_browser(tx, &instance, &digest, proof, now).await
+        })
     });
     saved.await?;
     Ok(there.set(cookies::DEV_BROWSER, token.as_str()))

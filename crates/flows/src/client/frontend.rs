@@ -9,15 +9,15 @@ use latchkey_db::Tx;
 use latchkey_door::client::{self, ClientView, ShownClient, view_context};
 use latchkey_door::reply::{Envelope, add_cookie};
 use latchkey_door::site::{RequestSite, Site};
-use latchkey_door::visitor::{ClientHandle, Visitor};
+use latchkey_door::visitor::{ClientHandle, ClientSessions, Visitor};
 use latchkey_door::{cookies, counting, redirects};
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store as clients;
 use latchkey_presence::clients::token::{self, ClientProof};
+use latchkey_presence::sessions::ending;
 use latchkey_presence::sessions::model::SessionStatus;
-use latchkey_presence::sessions::{ending, store as sessions};
 use latchkey_web::api::{Api, Entrance};
 use latchkey_web::query::Query;
 use latchkey_web::reply::Failure;
@@ -63,11 +63,13 @@ pub fn routes(api: &mut Api<AppState>) {
 /// The client, or null. A developer's browser always has one: scripts count on it. The row says that nothing is written,
 /// so the one write there is, of a browser's first client, is counted here.
 async fn get(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
-    if let (None, Some(browser)) = (visitor.client(), &visitor.dev_browser) {
-        counting::count_dev_browser(&cx.app, &visitor.site, browser, cx.network).await?;
+    let mut shown_client = client::load_unchanged(&cx, &mut visitor).await?;
+    let is_anonymous = visitor.client().is_none() && shown_client.is_none();
+    if let Some(browser) = visitor.dev_browser.filter(|_| is_anonymous) {
+        counting::count_dev_browser(&cx.app, &visitor.site, &browser, cx.network).await?;
         make(&cx, &mut visitor).await?;
+        shown_client = client::load(&cx, &visitor).await?;
     }
-    let shown_client = client::load_unchanged(&cx, &mut visitor).await?;
     let good_until = shown_client.as_ref().and_then(|shown_client| shown_client.good_until);
     let mut response = tell(&cx, &visitor, shown_client).await?;
     if let (Some(good_until), None) = (good_until, &visitor.fresh) {
@@ -77,7 +79,11 @@ async fn get(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
 }
 
 async fn create(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
-    make(&cx, &mut visitor).await?;
+    // An earlier token that still shows sessions has a client.
+    let is_earlier = visitor.client().is_none() && client::load(&cx, &visitor).await?.is_some();
+    if !is_earlier {
+        make(&cx, &mut visitor).await?;
+    }
     show(&cx, &visitor).await
 }
 
@@ -88,22 +94,25 @@ async fn make(cx: &Cx, visitor: &mut Visitor) -> Result<()> {
     Ok(())
 }
 
-/// Signs everybody out; the client and its id stay.
+/// Signs everybody out; the client and its id stay. An earlier token of the client ends the sessions that it shows.
 async fn sign_out(cx: Cx, mut visitor: Visitor) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
-    visitor.require_client()?;
+    if !visitor.has_client() {
+        return Err(Error::new(Code::SignedOut).into());
+    }
     let client = cx.write(move |tx| Box::pin(async move { sign_out_in(tx, &act, &handle).await }));
     visitor.becomes(client.await?, None);
     show(&cx, &visitor).await
 }
 
 async fn sign_out_in(tx: &mut Tx, act: &Act, handle: &ClientHandle) -> Result<Client> {
-    let mut client = handle.lock(tx).await?;
-    client.last_active_session = None;
-    client.sign_in = None;
-    client.sign_up = None;
-    client.updated_at = act.now;
-    let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    let ClientSessions { mut client, live, is_newest } = handle.lock_sessions(tx, act).await?;
+    if is_newest {
+        client.last_active_session = None;
+        client.sign_in = None;
+        client.sign_up = None;
+        client.updated_at = act.now;
+    }
     match live.is_empty() {
         true => clients::save(tx, &client, act.now).await.map(|()| client),
         false => ending::end_all(tx, act, client, live, SessionStatus::Removed).await,
@@ -113,7 +122,7 @@ async fn sign_out_in(tx: &mut Tx, act: &Act, handle: &ClientHandle) -> Result<Cl
 /// Signs everybody out and forgets the client. The sessions stay for those who look them up.
 async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     let (handle, act) = (visitor.client_handle(), visitor.act(&cx));
-    if visitor.client().is_some() {
+    if visitor.has_client() {
         cx.write(move |tx| Box::pin(async move { destroy_in(tx, &act, &handle).await })).await?;
     }
     let mut response = cx.reply_unversioned(&Envelope::<Option<ClientView<'_>>>::alone(None))?;
@@ -129,9 +138,11 @@ async fn destroy(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
 }
 
 async fn destroy_in(tx: &mut Tx, act: &Act, handle: &ClientHandle) -> Result<()> {
-    let client = handle.lock(tx).await?;
-    let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
+    let ClientSessions { client, live, is_newest } = handle.lock_sessions(tx, act).await?;
     let client = ending::end_all(tx, act, client, live, SessionStatus::Ended).await?;
+    if !is_newest {
+        return Ok(());
+    }
     // Whoever still has the old secret finds nothing; a developer's browser starts anew.
     handle.forget(tx, &client, act).await
 }

@@ -2,7 +2,7 @@
 //! not travel; so the browser is given a token to show instead.
 
 use axum::response::Response;
-use latchkey_base::kinds::DevBrowserId;
+use latchkey_base::kinds::{ClientId, DevBrowserId};
 use latchkey_base::{Code, Error, Result};
 use latchkey_door::cookies;
 use latchkey_door::reply::add_cookie;
@@ -11,7 +11,6 @@ use latchkey_jose::digest::sha256;
 use latchkey_kernel::AppState;
 use latchkey_kernel::cx::Cx;
 use latchkey_kernel::object;
-use latchkey_presence::clients::model::Client;
 use latchkey_presence::clients::store;
 use latchkey_web::api::Api;
 use latchkey_web::reply::Failure;
@@ -61,15 +60,17 @@ async fn set_cookie(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, 
 }
 
 /// Makes a token for a browser, which may have a client already. Only its digest is kept.
-pub async fn introduce(cx: &Cx, site: &Site, client: Option<&Client>) -> Result<String> {
+pub async fn introduce(cx: &Cx, site: &Site, client: Option<(ClientId, Vec<u8>)>) -> Result<String> {
     if !site.is_development() {
         return Err(Error::new(Code::UrlBasedSessionSyncingDisabled));
     }
     let id = DevBrowserId::new(cx.now, &*cx.app.rng).as_str().to_owned();
     let (instance, digest, now) = (site.instance.clone(), sha256(id.as_bytes()), cx.now);
-    let client = client.map(|client| client.id.clone());
     cx.write(move |tx| {
-        Box::pin(async move { store::save_dev_browser(tx, &instance, &digest, client.as_ref(), now).await })
+        Box::pin(async move {
+            let client = client.as_ref().map(|(id, digest)| (id, &digest[..]));
+            store::save_dev_browser(tx, &instance, &digest, client, now).await
+        })
     })
     .await?;
     Ok(id)

@@ -62,7 +62,7 @@ async fn update(cx: Cx, visitor: Visitor) -> Result<Response, Failure> {
     let mut response = cx.reply_unversioned(&view::environment(source))?;
     let is_kept = !site.is_apart_from_apps() || visitor.origin.as_deref() == origin(&site.base_url);
     if site.is_development() && visitor.dev_browser.is_none() && !visitor.is_native && is_kept {
-        let token = introduce(&cx, site, visitor.client()).await?;
+        let token = introduce(&cx, site, visitor.client_proof()).await?;
         let cookie = cookies::for_app(cookies::DEV_BROWSER, &token, &site.base_url);
         add_cookie(response.headers_mut(), &cookie)?;
     }

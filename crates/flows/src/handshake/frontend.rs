@@ -206,7 +206,7 @@ async fn cookies_for(
         // that shows none of this client's gets one of its own.
         true => Some(match &visitor.shown_dev_browser {
             Some(token) => token.clone(),
-            None => introduce(cx, site, visitor.client()).await?,
+            None => introduce(cx, site, visitor.client_proof()).await?,
         }),
         false => None,
     };

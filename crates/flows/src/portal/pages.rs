@@ -84,7 +84,7 @@ async fn elsewhere(cx: &Cx, visitor: &Visitor, host: &str, uri: &Uri) -> Result<
         Some(token) => token.clone(),
         None => {
             counting::count_page(&cx.app, visitor, cx.network).await?;
-            introduce(cx, site, visitor.client()).await?
+            introduce(cx, site, visitor.client_proof()).await?
         }
     };
     Ok(Some(back.set(cookies::DEV_BROWSER, &token).set("__clerk_synced", "true")))

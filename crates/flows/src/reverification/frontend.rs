@@ -336,7 +336,7 @@ async fn try_evidence(
 
 /// The session of the client that asks, with its user.
 async fn find(cx: &Cx, visitor: &Visitor, id: &SessionId) -> Result<PresentSession> {
-    let client = visitor.require_client()?.id.clone();
+    let client = visitor.require_client_of(id)?.id.clone();
     let mut tx = cx.app.db.read().await?;
     let found = store::find_with_user(&mut tx, &visitor.site.instance, id, &visitor.site.settings).await?;
     let mine = found.filter(|found| found.session.client == client);
@@ -349,7 +349,7 @@ where
         + Send
         + 'static,
 {
-    let client = visitor.require_client()?.id.clone();
+    let client = visitor.require_client_of(&session)?.id.clone();
     let target = SessionOnClient { session, client, audience: visitor.factor_audience(cx) };
     let act = visitor.act(cx);
     cx.write(move |tx| step(tx, act, target)).await

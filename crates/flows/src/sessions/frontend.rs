@@ -8,7 +8,7 @@ use latchkey_db::Tx;
 use latchkey_door::client::{self, mint, view_context};
 use latchkey_door::person::{Person, PersonInPath, SessionVisitor};
 use latchkey_door::reply::Envelope;
-use latchkey_door::visitor::{ClientHandle, Visitor};
+use latchkey_door::visitor::{ClientHandle, ClientOfSession, Visitor};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::slow::WorkOwner;
 use latchkey_kernel::{AppState, limits};
@@ -109,15 +109,16 @@ async fn touch_in(
     id: &SessionId,
     asked: &OrganizationChoice,
 ) -> Result<(Client, SessionId)> {
-    let mut client = handle.lock(tx).await?;
+    let ClientOfSession { mut client, is_newest } = handle.lock_of(tx, id).await?;
     let session = find_live(tx, act, &client, id).await?;
     let choice = working::choose(tx, act, &session, (asked, ChosenBy::Themselves)).await?;
     let session = lock_live(tx, act, &client, id).await?;
     let session = rules::used(session, &act.settings, act.now);
     let session = working::save_chosen(tx, act, session, choice).await?;
     // Apps compare tokens with the time of the client's last change, so it only moves when
-    // another session becomes the active one.
-    if client.last_active_session.as_ref() != Some(&session.id) {
+    // another session becomes the active one. An earlier token may be planted: it must not make the browser go on in
+    // another account.
+    if is_newest && client.last_active_session.as_ref() != Some(&session.id) {
         client.last_active_session = Some(session.id.clone());
         client.updated_at = act.now;
     }
@@ -156,7 +157,7 @@ async fn finish_in(
     id: &SessionId,
     status: SessionStatus,
 ) -> Result<(Option<Client>, SessionId)> {
-    let client = handle.lock(tx).await?;
+    let ClientOfSession { client, .. } = handle.lock_of(tx, id).await?;
     let found = store::lock(tx, &act.instance, id, &act.settings).await?;
     let session = found.filter(|session| session.client == client.id).ok_or_else(|| unknown(id))?;
     let mut clients = Clients::of(vec![client]);
@@ -267,7 +268,7 @@ async fn find(cx: &Cx, visitor: &Visitor, id: &SessionId) -> Result<PresentSessi
 }
 
 async fn find_mine(tx: &mut Tx, visitor: &Visitor, id: &SessionId) -> Result<PresentSession> {
-    let client = visitor.require_client()?;
+    let client = visitor.require_client_of(id)?;
     let site = &visitor.site;
     let found = store::find_with_user(tx, &site.instance, id, &site.settings).await?;
     found.filter(|found| found.session.client == client.id).ok_or_else(|| unknown(id))

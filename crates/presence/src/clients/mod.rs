@@ -2,6 +2,7 @@
 //! attempts to sign in or up that are under way.
 
 pub mod backend;
+pub mod earlier;
 pub mod model;
 pub mod store;
 pub mod token;

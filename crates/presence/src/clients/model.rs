@@ -5,6 +5,8 @@ use latchkey_base::kinds::{ClientId, InstanceId, SessionId, SignInId, SignUpId, 
 use latchkey_base::rng::Rng;
 use serde::{Deserialize, Serialize};
 
+use super::earlier::EarlierToken;
+
 /// People a client remembers; a household computer has fewer.
 const KNOWN_USERS: usize = 20;
 
@@ -34,6 +36,9 @@ pub struct Client {
     pub created_at: Time,
     /// When sessions of it came, went or changed. Apps compare tokens with it, so nothing else moves it.
     pub updated_at: Time,
+    /// The tokens before the newest one that are still good for sessions, oldest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub earlier_tokens: Vec<EarlierToken>,
 }
 
 impl Client {
@@ -55,6 +60,7 @@ impl Client {
             known_users: Vec::new(),
             created_at: now,
             updated_at: now,
+            earlier_tokens: Vec::new(),
         }
     }
 

@@ -15,9 +15,9 @@ static CLIENTS: Table = Table::new("clients", &["instance_id", "id"])
     .fixed(&["token_digest", "created_at"])
     .read(&["instance_id", "document"]);
 static DEV_BROWSERS: Table = Table::new("dev_browsers", &["instance_id", "token_digest"])
-    .saved(&["client_id", "seen_at"])
+    .saved(&["client_id", "client_digest", "seen_at"])
     .fixed(&["created_at"])
-    .read(&["client_id"])
+    .read(&["client_id", "client_digest"])
     .aged_by("seen_at");
 
 /// Clients that nobody uses. They hold no session: those go first.
@@ -140,7 +140,7 @@ fn saved(client: &Client, now: Time) -> Result<Vec<Value>> {
     Ok(vec![(&client.instance).into(), (&client.id).into(), document.into(), now.into(), knows_users.into()])
 }
 
-/// Gives a client a new secret.
+/// Replaces the secret of a client.
 pub async fn rotate(tx: &mut Tx, client: &Client, digest: &[u8]) -> Result<()> {
     let sql = "UPDATE clients SET token_digest = $3 WHERE instance_id = $1 AND id = $2";
     tx.run(&[sql], &[(&client.instance).into(), (&client.id).into(), digest.into()]).await?;
@@ -168,8 +168,9 @@ async fn delete_without_people(tx: &mut Tx, before: Time, limit: i64) -> Result<
 
 /// A developer's browser, as far as it is known.
 pub struct DevBrowser {
-    /// The client it uses.
-    pub client: Option<ClientId>,
+    /// The client that it was linked to, with the digest of the secret that the client had then. The browser proves what
+    /// this secret proves.
+    pub client: Option<(ClientId, Vec<u8>)>,
 }
 
 /// The browser that has this token.
@@ -191,31 +192,28 @@ pub async fn lock_dev_browser(
 }
 
 fn read_dev_browser(row: &Row<'_>) -> Result<DevBrowser, DbError> {
-    Ok(DevBrowser { client: row.maybe_id(0)? })
+    Ok(DevBrowser { client: row.maybe_id(0)?.zip(row.maybe_bytes(1)?) })
 }
 
-/// Adds a browser, or links a known one to a client.
+/// Adds a browser, or links a known one to a client and the digest of a secret of it.
 pub async fn save_dev_browser(
     tx: &mut Tx,
     instance: &InstanceId,
     digest: &[u8],
-    client: Option<&ClientId>,
+    client: Option<(&ClientId, &[u8])>,
     now: Time,
 ) -> Result<()> {
-    DEV_BROWSERS.put(tx, &[instance.into(), digest.into(), client.into(), now.into(), now.into()]).await
+    let (id, client_digest) = client.unzip();
+    let client_digest = client_digest.map(<[u8]>::to_vec);
+    let row = [instance.into(), digest.into(), id.into(), client_digest.into(), now.into(), now.into()];
+    DEV_BROWSERS.put(tx, &row).await
 }
 
-/// Takes the client away from all browsers that use it. They stay known, and have none.
-pub async fn unlink_dev_browsers(tx: &mut Tx, client: &Client) -> Result<()> {
-    let sql = "UPDATE dev_browsers SET client_id = NULL WHERE instance_id = $1 AND client_id = $2";
-    tx.run(&[sql], &[(&client.instance).into(), (&client.id).into()]).await?;
-    Ok(())
-}
-
-/// The same of one browser, whatever client it uses.
-pub async fn unlink_dev_browser(tx: &mut Tx, instance: &InstanceId, digest: &[u8]) -> Result<()> {
-    let sql = "UPDATE dev_browsers SET client_id = NULL WHERE instance_id = $1 AND token_digest = $2";
-    tx.run(&[sql], &[instance.into(), digest.into()]).await?;
+/// Takes the client away from a browser that is linked to another one than `client`. The browser stays known.
+pub async fn unlink_dev_browser(tx: &mut Tx, client: &Client, digest: &[u8]) -> Result<()> {
+    let sql = "UPDATE dev_browsers SET client_id = NULL, client_digest = NULL \
+               WHERE instance_id = $1 AND token_digest = $2 AND client_id <> $3";
+    tx.run(&[sql], &[(&client.instance).into(), digest.into(), (&client.id).into()]).await?;
     Ok(())
 }
 

@@ -44,17 +44,6 @@ pub const AGED: AgedRows = AgedRows {
     kept_ms: SESSION_RETENTION_MS,
     delete: |tx, before, limit| Box::pin(SESSIONS.delete_old(tx, before, limit)),
 };
-static RENEWED_TOKENS: Table = Table::new("renewed_tokens", &["instance_id", "token_digest"])
-    .fixed(&["session_id", "expire_at"])
-    .aged_by("expire_at");
-
-/// Notes about tokens that are too old to be renewed.
-pub const AGED_RENEWALS: AgedRows = AgedRows {
-    name: "notes about renewed tokens",
-    kept_ms: 0,
-    delete: |tx, before, limit| Box::pin(RENEWED_TOKENS.delete_old(tx, before, limit)),
-};
-
 /// The membership with which the user of a session chose the organization it names, with what `ACTIVE_COLUMNS` are of.
 /// Where it names none, nothing is found, and nothing else is looked for.
 const ACTIVE_JOINS: &str = " LEFT JOIN organization_memberships m ON m.instance_id = s.instance_id \
@@ -463,15 +452,20 @@ pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
     SESSIONS.save(tx, &row(session)?).await
 }
 
+/// Moves sessions to another client of the instance.
+pub async fn move_to_client(tx: &mut Tx, sessions: Vec<Session>, client: &Client) -> Result<()> {
+    let sql = "UPDATE sessions SET client_id = $3 WHERE instance_id = $1 AND id = $2";
+    for session in sessions {
+        let session = Session { client: client.id.clone(), ..session };
+        save(tx, &session).await?;
+        tx.run(&[sql], &[(&session.instance).into(), (&session.id).into(), (&client.id).into()]).await?;
+    }
+    Ok(())
+}
+
 /// The same as a statement, for callers that save several at once.
 pub fn saving(session: &Session) -> Result<Statement> {
     Ok(SESSIONS.saving(row(session)?))
-}
-
-/// Notes that a token of a session was renewed. Says whether it was for the first time.
-pub async fn renew(tx: &mut Tx, session: &Session, digest: &[u8], expire_at: Time) -> Result<bool> {
-    let row = [(&session.instance).into(), digest.into(), (&session.id).into(), expire_at.into()];
-    RENEWED_TOKENS.insert_new(tx, &row).await
 }
 
 fn row(session: &Session) -> Result<Vec<Value>> {

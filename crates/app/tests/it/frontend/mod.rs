@@ -6,6 +6,7 @@ mod both_engines {
 }
 mod clients;
 mod cookies;
+mod earlier_tokens;
 mod failures;
 mod gate;
 mod handshake;

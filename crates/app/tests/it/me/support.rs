@@ -61,7 +61,7 @@ pub(crate) async fn enter<'a>(t: &'a TestServer, user: &str, entry: Entry) -> Me
             let mut proof = [0; 32];
             rng.fill(&mut proof);
             clients::insert(tx, &client, &proof).await?;
-            clients::save_dev_browser(tx, &instance, &digest, Some(&client.id), now).await?;
+            clients::save_dev_browser(tx, &instance, &digest, Some((&client.id, &proof[..])), now).await?;
             sessions::insert(tx, &session).await?;
             Ok(session.id.to_string())
         })
