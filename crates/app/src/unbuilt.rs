@@ -12,6 +12,10 @@ pub const BACKEND: &str = include_str!("unbuilt/backend.txt");
 /// Those of the Frontend API.
 pub const FRONTEND: &str = include_str!("unbuilt/frontend.txt");
 
+/// Operations of the Backend API that SDKs call without `/v1` too, by the beginning of their paths.
+const CALLED_WITHOUT_VERSION: [&str; 3] =
+    ["/v1/api_keys", "/v1/m2m_tokens", "/v1/oauth_applications/access_tokens"];
+
 /// An operation that is not built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Unbuilt {
@@ -23,6 +27,15 @@ pub struct Unbuilt {
     pub path: &'static str,
     /// Published operation id.
     pub id: &'static str,
+}
+
+impl Unbuilt {
+    /// Returns whether a path is an example of the published path, or of the same path without `/v1` if SDKs call that.
+    fn is_at(&self, path: &str) -> bool {
+        let has_short_path = CALLED_WITHOUT_VERSION.iter().any(|beginning| self.path.starts_with(beginning));
+        let short_path = self.path.strip_prefix("/v1").filter(|_| has_short_path);
+        fits(self.path, path) || short_path.is_some_and(|published| fits(published, path))
+    }
 }
 
 /// The entries of a list.
@@ -44,7 +57,7 @@ pub fn read(list: &'static str) -> Vec<Unbuilt> {
 /// The status is 404 and not 501: the published clients for Python, Java and C# repeat every 5xx for up to an hour.
 pub fn answer(list: &[Unbuilt], method: &Method, uri: &Uri) -> Option<Error> {
     let method = if method == Method::HEAD { "GET" } else { method.as_str() };
-    let fitting = list.iter().filter(|entry| entry.method == method && fits(entry.path, uri.path()));
+    let fitting = list.iter().filter(|entry| entry.method == method && entry.is_at(uri.path()));
     // `/bulk` is rather itself than an id.
     let Unbuilt { id, path, .. } = fitting.min_by_key(|entry| entry.path.matches('{').count())?;
     Some(Error::new(Code::LatchkeyNotImplemented).saying(format!(

@@ -55,13 +55,11 @@ async fn jwks(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failur
     cx.reply_unversioned(&Jwks { keys: keys.collect::<Result<_>>()? })
 }
 
-/// Where things are. No application can ask for sign-in by OAuth yet, so the lists of how are empty.
+/// What verifiers of tokens look up. Applications cannot ask for sign-in by OAuth yet, so the document names no endpoint
+/// for it, and the lists of how are empty.
 #[derive(Serialize, JsonSchema)]
 struct Endpoints {
     issuer: String,
-    authorization_endpoint: String,
-    token_endpoint: String,
-    revocation_endpoint: String,
     jwks_uri: String,
     scopes_supported: Vec<String>,
     response_types_supported: Vec<String>,
@@ -70,7 +68,7 @@ struct Endpoints {
     id_token_signing_alg_values_supported: Vec<&'static str>,
     token_endpoint_auth_methods_supported: Vec<String>,
     claims_supported: Vec<String>,
-    code_challenge_methods_supported: Vec<&'static str>,
+    code_challenge_methods_supported: Vec<String>,
     authorization_response_iss_parameter_supported: bool,
 }
 
@@ -78,8 +76,6 @@ struct Endpoints {
 struct OpenIdConfiguration {
     #[serde(flatten)]
     endpoints: Endpoints,
-    introspection_endpoint: String,
-    userinfo_endpoint: String,
     response_modes_supported: Vec<String>,
     backchannel_logout_supported: bool,
     frontchannel_logout_supported: bool,
@@ -93,13 +89,9 @@ struct AuthorizationServer {
 }
 
 fn endpoints(site: &Site) -> Endpoints {
-    let base = &site.base_url;
     Endpoints {
         issuer: site.issuer.clone(),
-        authorization_endpoint: format!("{base}/oauth/authorize"),
-        token_endpoint: format!("{base}/oauth/token"),
-        revocation_endpoint: format!("{base}/oauth/token/revoke"),
-        jwks_uri: format!("{base}/.well-known/jwks.json"),
+        jwks_uri: format!("{}/.well-known/jwks.json", site.base_url),
         scopes_supported: Vec::new(),
         response_types_supported: Vec::new(),
         grant_types_supported: Vec::new(),
@@ -107,15 +99,13 @@ fn endpoints(site: &Site) -> Endpoints {
         id_token_signing_alg_values_supported: vec!["RS256"],
         token_endpoint_auth_methods_supported: Vec::new(),
         claims_supported: Vec::new(),
-        code_challenge_methods_supported: vec!["S256"],
+        code_challenge_methods_supported: Vec::new(),
         authorization_response_iss_parameter_supported: false,
     }
 }
 
 async fn openid_configuration(cx: Cx, RequestSite(site): RequestSite) -> Result<Response, Failure> {
     cx.reply_unversioned(&OpenIdConfiguration {
-        introspection_endpoint: format!("{}/oauth/token_info", site.base_url),
-        userinfo_endpoint: format!("{}/oauth/userinfo", site.base_url),
         response_modes_supported: Vec::new(),
         backchannel_logout_supported: false,
         frontchannel_logout_supported: false,

@@ -317,6 +317,29 @@ async fn each_api_knows_only_its_own_unbuilt_operations() {
 }
 
 #[tokio::test]
+async fn backend_paths_that_sdks_call_without_version_answer_that_they_are_not_built() {
+    let t = TestServer::start().await;
+    let calls = [
+        ("POST", "/api_keys"),
+        ("GET", "/api_keys?subject=user_1"),
+        ("POST", "/api_keys/verify"),
+        ("POST", "/api_keys/ak_1/revoke"),
+        ("POST", "/m2m_tokens"),
+        ("POST", "/m2m_tokens/verify"),
+        ("POST", "/oauth_applications/access_tokens/verify"),
+    ];
+    for (method, path) in calls {
+        let body = (method == "POST").then(|| json!({"name": "x"}));
+        let answer = t.call(Some(&t.tenant), method, path, body).await;
+        answer.is_error(404, "latchkey_not_implemented");
+    }
+    // Other paths have their version.
+    for path in ["/oauth_applications", "/machines", "/api_keys/a/b/c"] {
+        t.get(path).await.is_error(404, "route_not_found");
+    }
+}
+
+#[tokio::test]
 async fn pages_of_other_origins_can_read_that_an_operation_is_not_built() {
     let t = TestServer::start().await;
     let request = axum::http::Request::post("/v1/me/billing/checkouts")

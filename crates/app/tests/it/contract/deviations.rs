@@ -69,6 +69,10 @@ pub(super) const OF_FRONTEND: &[(&str, &str)] = &[
     ("*: required field file is not published", "a form without a picture is refused"),
     ("*: content type application/octet-stream is missing", "scripts send pictures as multipart forms"),
     ("AuthConfig.", "scripts read it"),
+    (
+        "AuthorizationServer.*_endpoint is missing",
+        "there is none until applications can sign users in by OAuth",
+    ),
     ("CreateOrganizationMembership: type of ", "both must be given"),
     ("DeletedObject.external_id", "shares its type with the Backend API"),
     ("FrontendSession.", "scripts read more of a session than is published, and know more of its states"),
@@ -78,6 +82,10 @@ pub(super) const OF_FRONTEND: &[(&str, &str)] = &[
     ("FrontendUser.enterprise_accounts", "shares its type with the Backend API"),
     ("FrontendUser.locale", "shares its type with the Backend API"),
     ("FrontendUser.saml_accounts[].", "always empty until enterprise connections exist"),
+    (
+        "OpenIdConfiguration.*_endpoint is missing",
+        "there is none until applications can sign users in by OAuth",
+    ),
     ("OrganizationCreationAdvisory.", "left open by the publisher; scripts read it"),
     ("OrganizationCreationForm.", "left open by the publisher; scripts read it"),
     ("OrganizationDomains.enrollment_modes[] may be enterprise_sso", "a mode of the Backend API"),

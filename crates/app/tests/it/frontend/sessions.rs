@@ -15,6 +15,23 @@ async fn keys(t: &TestServer, tenant: &Tenant) -> Vec<Jwk> {
 }
 
 #[tokio::test]
+async fn discovery_documents_name_no_endpoint_that_does_not_exist() {
+    let t = TestServer::start().await;
+    let mut browser = t.browser();
+    for path in ["/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"] {
+        let document = browser.get(path).await.ok();
+        let fields = document.as_object().unwrap();
+        let named: Vec<&str> = fields.values().filter_map(|value| value.as_str()).collect();
+        let urls: Vec<&&str> = named.iter().filter(|text| **text != document["issuer"]).collect();
+        assert_eq!(urls.len(), 1, "{document:#}");
+        let (_, jwks) = urls[0].split_at(urls[0].find("/.well-known").unwrap());
+        assert_eq!(browser.get(jwks).await.status, 200);
+        assert!(fields.keys().all(|field| !field.ends_with("_endpoint")), "{document:#}");
+        assert_eq!(document["code_challenge_methods_supported"], json!([]));
+    }
+}
+
+#[tokio::test]
 async fn a_client_carries_a_fresh_token_for_each_session() {
     let t = TestServer::start().await;
     let ann = user(&t, "ann@example.com").await;
