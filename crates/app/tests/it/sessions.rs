@@ -75,10 +75,10 @@ async fn session_needs_a_user_who_may_sign_in() {
     let body = json!({"user_id": user, "active_organization_id": "org_000000000000000000000000000"});
     create(body).await.is_error(404, "resource_not_found");
     t.post(&format!("/v1/users/{user}/lock"), json!({})).await.ok();
-    create(json!({"user_id": user})).await.is_error(403, "user_locked");
+    create(json!({"user_id": user})).await.is_error(422, "user_locked");
     t.post(&format!("/v1/users/{user}/unlock"), json!({})).await.ok();
     t.post(&format!("/v1/users/{user}/ban"), json!({})).await.ok();
-    create(json!({"user_id": user})).await.is_error(403, "user_banned");
+    create(json!({"user_id": user})).await.is_error(422, "user_banned");
 }
 
 #[tokio::test]

@@ -43,7 +43,9 @@ pub fn routes(api: &mut Api<AppState>) {
     api.post("/sessions", "createSession", create)
         .summary("Create a session, on development instances")
         .returns::<SessionView>()
-        .errors(&[403, 404]);
+        .errors(&[404])
+        // No 403 is published. Users who are banned or locked are refused with one elsewhere.
+        .instead(&[(403, 422)]);
     api.get("/sessions/{session_id}", "GetSession", get).summary("Get a session").returns::<SessionView>();
     api.post("/sessions/{session_id}/revoke", "RevokeSession", revoke)
         .summary("Revoke a session")
