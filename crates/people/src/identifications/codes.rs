@@ -54,8 +54,9 @@ impl Code {
     pub fn status(&self, now: Time) -> CodeStatus {
         match self {
             Code { verified_at: Some(_), .. } => CodeStatus::Verified,
-            Code { attempts, .. } if *attempts >= VERIFICATION_ATTEMPTS => CodeStatus::Failed,
+            // Late tries count too, so the count says nothing about a code that has expired.
             Code { expire_at, .. } if *expire_at <= now => CodeStatus::Expired,
+            Code { attempts, .. } if *attempts >= VERIFICATION_ATTEMPTS => CodeStatus::Failed,
             _ => CodeStatus::Unverified,
         }
     }
@@ -96,22 +97,18 @@ pub fn create(
     }
 }
 
-/// Tries a code. A wrong or late one is not an error: the status tells. One that was already accepted
-/// is.
+/// Tries a code, and counts every try, as the contract says. A wrong or late code is not an error: the status tells. A
+/// code that was already accepted is an error.
 pub fn attempt(mut code: Code, digits: &Secret, now: Time) -> Result<Code> {
     if code.verified_at.is_some() {
         return Err(Error::new(latchkey_base::Code::VerificationAlreadyVerified));
     }
     let open = code.status(now) == CodeStatus::Unverified;
     let right = constant_time_eq(code.digits.expose().as_bytes(), digits.expose().as_bytes());
-    match open && right {
-        true => {
-            code.attempts += 1;
-            code.verified_at = Some(now);
-        }
-        // After the last allowed attempt, or too late, trying on tells nothing and counts nothing new.
-        false if open => code.attempts += 1,
-        false => (),
+    code.attempts = code.attempts.saturating_add(1);
+    // After the last allowed try, or too late, the right code verifies nothing.
+    if open && right {
+        code.verified_at = Some(now);
     }
     Ok(code)
 }
@@ -170,13 +167,14 @@ mod tests {
         }
         assert_eq!(code.status(NOW), CodeStatus::Failed);
         let code = attempt(code, &right, NOW).unwrap();
-        assert_eq!((code.status(NOW), code.attempts), (CodeStatus::Failed, 3));
+        assert_eq!((code.status(NOW), code.attempts), (CodeStatus::Failed, 4));
     }
 
     #[test]
     fn late_code_is_expired() {
         let code = sent();
         let (right, late) = (code.digits.clone(), NOW.plus_ms(VERIFICATION_MS));
-        assert_eq!(attempt(code, &right, late).unwrap().status(late), CodeStatus::Expired);
+        let code = attempt(code, &right, late).unwrap();
+        assert_eq!((code.status(late), code.attempts), (CodeStatus::Expired, 1));
     }
 }
