@@ -95,12 +95,17 @@ pub struct Act {
 impl Act {
     /// What a transaction of the server itself needs, outside of requests: it knows no settings, and no browser.
     pub fn of_server(parts: &JobParts, instance: &InstanceId) -> Act {
+        Act::of_command(instance, parts.clock.now(), parts.rng.clone(), parts.master.clone())
+    }
+
+    /// What a transaction of the command line needs.
+    pub fn of_command(instance: &InstanceId, now: Time, rng: Arc<dyn Rng>, master: Arc<MasterKey>) -> Act {
         Act {
             instance: instance.clone(),
             key: None,
-            now: parts.clock.now(),
-            rng: parts.rng.clone(),
-            master: parts.master.clone(),
+            now,
+            rng,
+            master,
             client_ip: String::new(),
             network: Network::UNKNOWN,
             user_agent: String::new(),

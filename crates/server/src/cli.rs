@@ -237,22 +237,32 @@ fn instances() -> Command {
         .subcommand(Command::new("list").about("List all instances, oldest first").arg(json_flag()))
         .subcommand(
             Command::new("create")
-                .about("Create an instance and print its keys")
+                .about("Create an instance, or several from a file, and print the keys")
                 .long_about(
-                    "Create an instance and print its keys. The secret key of a production instance is kept \
+                    "Create an instance and print its keys, or create all instances that a file describes and print \
+                     their keys by name. The secret key of a production instance is kept \
                      as a digest only: this is the one time it is shown.\n\n\
                      --frontend-api HOST says at which host browsers reach the Frontend API of this \
                      instance; the host tells instances apart, and is part of the publishable key. A \
                      production instance needs it. The first development instance has the one that the \
-                     configuration says, and a further one gets a name under localhost.",
+                     configuration says, and a further one gets a name under localhost.\n\n\
+                     --from FILE creates many instances with their settings, roles and permissions, all or none \
+                     (docs/CONFIGURATION.md).",
                 )
                 .arg(
                     Arg::new("environment")
                         .long("environment")
                         .value_name("ENVIRONMENT")
-                        .required(true)
+                        .required_unless_present("from")
                         .value_parser(["development", "production"])
                         .help("What it is for"),
+                )
+                .arg(
+                    Arg::new("from")
+                        .long("from")
+                        .value_name("FILE")
+                        .conflicts_with("environment")
+                        .help("Create all instances that this TOML file describes; - is the standard input"),
                 )
                 // Shown here, though it is a flag of the configuration: those are hidden.
                 .arg(

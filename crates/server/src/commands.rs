@@ -1,5 +1,6 @@
 //! The commands: each reads the configuration, does one thing and prints what came of it.
 
+mod described_instances;
 mod elsewhere;
 mod env;
 mod instances;

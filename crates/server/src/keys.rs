@@ -37,6 +37,14 @@ impl InstanceKeys {
         }
     }
 
+    /// A line of a table of several instances: name, keys, host and id.
+    pub(crate) fn row(&self, name: &str) -> Vec<String> {
+        let instance = format!("{} ({})", self.instance_id, self.environment);
+        let keys = [&self.secret_key, &self.publishable_key, &self.frontend_api];
+        let texts = [name].into_iter().chain(keys.into_iter().map(String::as_str)).chain([instance.as_str()]);
+        texts.map(str::to_owned).collect()
+    }
+
     /// Prints them for people or as one JSON object.
     pub(crate) fn print(&self, as_json: bool) {
         if as_json {

@@ -1,6 +1,8 @@
 //! From a configuration to a database that can be used: opened, migrated, with the master key that fits
 //! it, and with instances and their keys.
 
+use std::error::Error as StdError;
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,14 +14,19 @@ use latchkey_base::{Error, Result, Time};
 use latchkey_db::{Db, Location, Options, Tx};
 use latchkey_jose::digest::sha256;
 use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::domains::store as domains;
 use latchkey_kernel::environment::Environment;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::model::{Instance, StoredKey};
-use latchkey_kernel::instances::{keys, rules, store};
+use latchkey_kernel::instances::{change, keys, rules, store};
 use latchkey_kernel::migrations;
 use latchkey_kernel::outbox::{ChangeOrigin, emit_change};
+use latchkey_kernel::settings::{SealedSetting, SettingsFault, edit};
+use latchkey_organizations::access::described::{self, DescribedPermission, DescribedRole, DescriptionFault};
+use latchkey_organizations::access::store as access;
 use latchkey_people::users;
+use serde_json::Value;
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -241,6 +248,122 @@ pub(crate) async fn create(
              those for another.",
         )),
     }
+}
+
+/// An instance that is to be created, with what it is to be.
+pub(crate) struct Wanted {
+    pub(crate) environment: Environment,
+    pub(crate) host: Host,
+    /// Changes of the settings it begins with. Their secrets are not sealed yet.
+    pub(crate) settings: Vec<(String, Value)>,
+    pub(crate) permissions: Vec<DescribedPermission>,
+    pub(crate) roles: Vec<DescribedRole>,
+}
+
+/// What is wrong with one of several instances that were to be created.
+#[derive(Clone, Debug)]
+pub(crate) struct WantedFault {
+    /// The index of the instance.
+    pub(crate) at: usize,
+    pub(crate) fault: SettingsFault,
+}
+
+/// Why no instance was created, as it leaves the transaction.
+#[derive(Debug)]
+struct Rejected(Vec<WantedFault>);
+
+impl fmt::Display for Rejected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the instances cannot be created")
+    }
+}
+
+impl StdError for Rejected {}
+
+/// Creates several instances in one transaction: all, or none if anything is wrong with one of them.
+pub(crate) async fn create_all(
+    db: &Db,
+    wanted: Vec<Wanted>,
+    master: &Arc<MasterKey>,
+) -> Result<Result<Vec<Made>, Vec<WantedFault>>, Failure> {
+    let mut drafts = Vec::with_capacity(wanted.len());
+    let mut faults = Vec::new();
+    for (at, Wanted { environment, host, settings, permissions, roles }) in wanted.into_iter().enumerate() {
+        let weak = edit::weak_secrets(&settings);
+        faults.extend(weak.into_iter().map(|fault| WantedFault { at, fault: below_settings(fault) }));
+        let draft = Draft::new(environment, host, master)?;
+        let id = &draft.instance.id;
+        let settings = edit::sealed(&settings, |path, plain| SealedSetting::seal(master, id, path, plain))?;
+        drafts.push(DescribedDraft { draft, settings, permissions, roles });
+    }
+    if !faults.is_empty() {
+        return Ok(Err(faults));
+    }
+    let made = drafts.iter().map(|described| described.draft.made()).collect();
+    let (drafts, master) = (Arc::new(drafts), master.clone());
+    let inserted = db.write(move |tx| {
+        let (drafts, master) = (drafts.clone(), master.clone());
+        Box::pin(async move { insert_all(tx, &drafts, &master).await })
+    });
+    match inserted.await {
+        Ok(()) => Ok(Ok(made)),
+        Err(error) => match error.cause().and_then(|cause| cause.downcast_ref::<Rejected>()) {
+            Some(Rejected(faults)) => Ok(Err(faults.clone())),
+            None => Err(error.into()),
+        },
+    }
+}
+
+/// A draft with what it is to be.
+struct DescribedDraft {
+    draft: Draft,
+    settings: Vec<(String, Value)>,
+    permissions: Vec<DescribedPermission>,
+    roles: Vec<DescribedRole>,
+}
+
+async fn insert_all(tx: &mut Tx, drafts: &[DescribedDraft], master: &Arc<MasterKey>) -> Result<()> {
+    let mut faults = Vec::new();
+    for (at, described) in drafts.iter().enumerate() {
+        let found = described.insert(tx, master).await?;
+        faults.extend(found.into_iter().map(|fault| WantedFault { at, fault }));
+    }
+    if faults.is_empty() {
+        return Ok(());
+    }
+    // An error rolls the transaction back.
+    Err(Error::internal(Rejected(faults)))
+}
+
+impl DescribedDraft {
+    /// Inserts the instance and returns what is wrong with it.
+    async fn insert(&self, tx: &mut Tx, master: &Arc<MasterKey>) -> Result<Vec<SettingsFault>> {
+        let Instance { id, frontend_api, .. } = &self.draft.instance;
+        let fault = |path: &str, text: String| SettingsFault { path: path.to_owned(), text };
+        if let Some(holder) = self.draft.insert_at_free_host(tx).await? {
+            let text = format!("Requests to {frontend_api} are for the instance {holder}.");
+            return Ok(vec![fault("host", text)]);
+        }
+        let now = self.draft.instance.created_at;
+        let origin = ChangeOrigin::command_line(id, now, Arc::new(SystemRng));
+        let found = change::settings(tx, &origin, &self.settings).await?.err().unwrap_or_default();
+        let mut faults: Vec<SettingsFault> = found.into_iter().map(below_settings).collect();
+        if self.permissions.is_empty() && self.roles.is_empty() {
+            return Ok(faults);
+        }
+        let act = Act::of_command(id, now, Arc::new(SystemRng), master.clone());
+        let access = access::lock(tx, id, now).await?;
+        match described::apply(access, &self.permissions, &self.roles, &act) {
+            Ok(access) => access::save(tx, &access, now).await?,
+            Err(DescriptionFault { key, text }) => faults.push(fault(&key, text)),
+        }
+        Ok(faults)
+    }
+}
+
+/// The fault with its path in a description of instances.
+fn below_settings(fault: SettingsFault) -> SettingsFault {
+    SettingsFault { path: format!("settings.{}", fault.path), ..fault }
 }
 
 /// Keeps a development key for later starts. Failing to is no reason to fail: it was shown once.

@@ -7,6 +7,7 @@ mod both_engines {
 }
 mod edges;
 mod env;
+mod instances;
 mod keys;
 mod reference;
 mod refusals;

@@ -2,6 +2,7 @@
 //! choose their roles. All of an instance's are one document; see `model.rs`.
 
 pub mod defaults;
+pub mod described;
 pub mod input;
 pub mod list;
 pub mod model;

@@ -8,7 +8,7 @@ use latchkey_kernel::instances::model::Instance;
 use latchkey_kernel::settings::EmailTransport;
 use serde_json::{Value, json};
 
-use super::keys;
+use super::{described_instances, keys};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::keys::InstanceKeys;
@@ -44,8 +44,11 @@ pub(crate) async fn list(config: &Config, line: &ArgMatches) -> Result<(), Failu
     Ok(())
 }
 
-/// Creates an instance.
+/// Creates an instance, or those that a file describes.
 pub(crate) async fn create(config: &Config, line: &ArgMatches) -> Result<(), Failure> {
+    if let Some(path) = line.get_one::<String>("from") {
+        return described_instances::create(config, line, path).await;
+    }
     let wanted = line.get_one::<String>("environment").and_then(|name| Environment::parse(name));
     let environment = wanted.unwrap_or(Environment::Development);
     let mut storage = keys::open_anywhere(config).await?;
@@ -78,8 +81,8 @@ pub(super) fn mute(instance: &Instance) -> Option<String> {
     })
 }
 
-/// Where the new instance has its Frontend API: as the line says, or on this machine.
-fn host(
+/// Where the new instance has its Frontend API: as the line or the file says, or on this machine.
+pub(super) fn host(
     config: &Config,
     storage: &Storage,
     environment: Environment,

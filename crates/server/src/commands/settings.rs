@@ -291,19 +291,22 @@ fn refused(faults: &[SettingsFault]) -> Failure {
         1 => "There is a problem".to_owned(),
         several => format!("There are {several} problems"),
     };
-    let shown = |fault: &SettingsFault| {
-        let hint = match fault.text.starts_with("There is no setting") {
-            true => hint(&fault.path).ok(),
-            false => meant_value(&fault.text),
-        };
-        let hint = hint.map(|hint| format!("\n    {hint}")).unwrap_or_default();
-        format!("\n  {}\n    {}{hint}\n", fault.path, fault.text)
-    };
+    let shown = |fault: &SettingsFault| format!("\n  {}\n    {}\n", fault.path, explained(fault));
     let list: String = faults.iter().map(shown).collect();
     Failure::usage(
         format!("{count} with these settings; nothing was changed:\n{list}"),
         "`latchkey settings get` shows all settings as they are.",
     )
+}
+
+/// What is wrong with a setting, and what may have been meant on a line of its own.
+pub(super) fn explained(fault: &SettingsFault) -> String {
+    let hint = match fault.text.starts_with("There is no setting") {
+        true => hint(&fault.path).ok(),
+        false => meant_value(&fault.text),
+    };
+    let hint = hint.map(|hint| format!("\n    {hint}")).unwrap_or_default();
+    format!("{}{hint}", fault.text)
 }
 
 /// The word that may have been meant by one that is not known: the fault names both in backticks.
