@@ -15,6 +15,10 @@ unit=packaging/latchkey.service
 
 package=$(DEB_COMPRESSION=none packaging/deb.sh "$LATCHKEY_BIN" "$scratch")
 
+grep -qx 'LimitCORE=0' "$unit" || die "The unit allows core dumps, which contain the master key."
+grep -qx 'CapabilityBoundingSet=' "$unit" && ! grep -q '^AmbientCapabilities' "$unit" ||
+  die "The unit has a capability that the default ports do not need."
+
 if command -v systemd-analyze >/dev/null; then
   # Verified in a root that has the program; only what is said about our unit counts.
   dpkg-deb -x "$package" "$scratch/files"
