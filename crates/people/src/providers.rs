@@ -1,7 +1,7 @@
 //! Domains whose addresses anybody can have: public mail providers, and mailboxes that are thrown away. No organization
 //! can name them as its own. A name below one of them is the provider's too.
 
-use latchkey_kernel::hosts::registrable;
+use latchkey_kernel::hosts::{is_within, registrable};
 
 /// Whose a domain is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +16,10 @@ pub enum Provider {
 pub fn provider_of(name: &str) -> Option<Provider> {
     let domain = registrable(name).unwrap_or(name);
     let label = domain.split('.').next().unwrap_or_default();
-    if COMMON_LABELS.contains(&label) || COMMON.contains(&domain) {
+    let is_common = COMMON_LABELS.contains(&label)
+        || COMMON.contains(&domain)
+        || COMMON_BELOW.iter().any(|domain| is_within(name, domain));
+    if is_common {
         return Some(Provider::Common);
     }
     DISPOSABLE.contains(&domain).then_some(Provider::Disposable)
@@ -25,6 +28,10 @@ pub fn provider_of(name: &str) -> Option<Provider> {
 /// Providers that have a domain in many countries, such as `yahoo.co.uk`.
 const COMMON_LABELS: [&str; 9] =
     ["gmail", "googlemail", "gmx", "hotmail", "outlook", "rocketmail", "yahoo", "yandex", "ymail"];
+
+/// Domains below which every customer of a provider gets a name. The provider uses the rest of the registrable domain for
+/// its own addresses, or the public suffix list may contain the domain.
+const COMMON_BELOW: [&str; 2] = ["onmicrosoft.com", "users.noreply.github.com"];
 
 /// Providers by their domains.
 const COMMON: &[&str] = &[
@@ -40,6 +47,7 @@ const COMMON: &[&str] = &[
     "att.net",
     "bellsouth.net",
     "bigpond.com",
+    "bk.ru",
     "bluewin.ch",
     "bol.com.br",
     "bt.com",
@@ -50,6 +58,7 @@ const COMMON: &[&str] = &[
     "cox.net",
     "daum.net",
     "docomo.ne.jp",
+    "duck.com",
     "earthlink.net",
     "email.com",
     "ezweb.ne.jp",
@@ -64,6 +73,7 @@ const COMMON: &[&str] = &[
     "hushmail.com",
     "icloud.com",
     "ig.com.br",
+    "inbox.com",
     "inbox.lv",
     "inbox.ru",
     "interia.pl",
@@ -102,6 +112,7 @@ const COMMON: &[&str] = &[
     "mailbox.org",
     "mailfence.com",
     "me.com",
+    "mozmail.com",
     "msn.com",
     "mweb.co.za",
     "nate.com",
@@ -116,6 +127,7 @@ const COMMON: &[&str] = &[
     "optonline.net",
     "optusnet.com.au",
     "orange.fr",
+    "passmail.net",
     "pm.me",
     "posteo.de",
     "posteo.net",
@@ -134,7 +146,9 @@ const COMMON: &[&str] = &[
     "seznam.cz",
     "sfr.fr",
     "shaw.ca",
+    "simplelogin.com",
     "sina.com",
+    "skiff.com",
     "sky.com",
     "skynet.be",
     "softbank.ne.jp",
@@ -311,10 +325,26 @@ mod tests {
         for name in ["gmail.com", "yahoo.co.uk", "hotmail.fr", "corp.outlook.com", "web.de", "proton.me"] {
             assert_eq!(provider_of(name), Some(Provider::Common), "{name}");
         }
+        for name in [
+            "bk.ru",
+            "duck.com",
+            "mozmail.com",
+            "passmail.net",
+            "simplelogin.com",
+            "skiff.com",
+            "inbox.com",
+            "onmicrosoft.com",
+            "acme.onmicrosoft.com",
+            "users.noreply.github.com",
+        ] {
+            assert_eq!(provider_of(name), Some(Provider::Common), "{name}");
+        }
         for name in ["mailinator.com", "team.mailinator.com", "yopmail.com", "guerrillamail.com"] {
             assert_eq!(provider_of(name), Some(Provider::Disposable), "{name}");
         }
-        for name in ["acme.com", "notgmail.com", "gmail-tools.com", "live.agency", "a.b.acme.co.uk"] {
+        for name in
+            ["acme.com", "notgmail.com", "gmail-tools.com", "live.agency", "a.b.acme.co.uk", "github.com"]
+        {
             assert_eq!(provider_of(name), None, "{name}");
         }
     }
