@@ -188,6 +188,12 @@ pub const ALL: &[Migration] = &[
         postgres: "",
     },
     Migration {
+        name: "0031_mailboxes_and_senders",
+        common: include_str!("../../../migrations/0031_mailboxes_and_senders.sql"),
+        sqlite: "",
+        postgres: "",
+    },
+    Migration {
         name: "0032_earlier_tokens",
         common: include_str!("../../../migrations/0032_earlier_tokens.sql"),
         sqlite: "",

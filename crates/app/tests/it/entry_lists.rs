@@ -4,6 +4,7 @@
 mod proven;
 
 use latchkey_kernel::instances::store;
+use latchkey_kernel::migrations;
 use latchkey_kernel::settings::{Settings, SignUpMode};
 use latchkey_testkit::{Answer, TestServer};
 use serde_json::{Value, json};
@@ -214,7 +215,7 @@ const CASES: [Case; 15] = [
     (|_| (), "bad@blocked.test", true, true),
     (|settings| settings.restrictions.allowlist = true, "ada@allowed.test", true, true),
     (|settings| settings.restrictions.allowlist = true, "one@single.test", true, true),
-    (|settings| settings.restrictions.allowlist = true, "one+1@single.test", false, true),
+    (|settings| settings.restrictions.allowlist = true, "one+1@single.test", true, true),
     (|settings| settings.restrictions.allowlist = true, "ada@other.test", false, true),
     (|settings| settings.restrictions.allowlist = true, "ada@sub.allowed.test", false, true),
     (|settings| settings.restrictions.blocklist = true, "ada@other.test", true, true),
@@ -444,6 +445,76 @@ async fn dots_make_no_second_account_at_gmail() {
     // Who has it signs in all the same.
     let signed_in = t.browser().post(SIGN_INS, json!({"identifier": "jsmith@gmail.com"})).await.ok();
     assert_eq!(signed_in["response"]["status"], "needs_first_factor", "{smith}");
+}
+
+/// Attack: the owner of a blocked mailbox signs up with another spelling of its address.
+#[tokio::test]
+async fn block_list_compares_mailboxes() {
+    let t = with_lists(|settings| settings.restrictions.blocklist = true).await;
+    for identifier in ["B.a.d+shop@GoogleMail.com", "bad+x@other.test", "bad-one@yahoo.com", "bad_one@pm.me"]
+    {
+        listed(&t, BLOCKED, identifier).await;
+    }
+    for address in [
+        "bad@gmail.com",
+        "b.ad+1@gmail.com",
+        "bad@other.test",
+        "bad=2@other.test",
+        "bad-two@yahoo.com",
+        "b.adone@proton.me",
+    ] {
+        let refused = t.browser().post(SIGN_UPS, json!({"email_address": address})).await;
+        refused.is_problem(403, "not_allowed_access", "email_address");
+    }
+    for address in ["badly@other.test", "b.ad@other.test", "bad@else.test"] {
+        t.browser().post(SIGN_UPS, json!({"email_address": address})).await.ok();
+    }
+}
+
+#[tokio::test]
+async fn allow_list_compares_mailboxes() {
+    let t = with_lists(|settings| settings.restrictions.allowlist = true).await;
+    listed(&t, ALLOWED, "c.a.r.l@gmail.com").await;
+    t.browser().post(SIGN_UPS, json!({"email_address": "carl+1@googlemail.com"})).await.ok();
+    let refused = t.browser().post(SIGN_UPS, json!({"email_address": "carla@gmail.com"})).await;
+    refused.is_problem(403, "not_allowed_access", "email_address");
+}
+
+/// Addresses that were listed before mailboxes were compared get the mailbox that a new entry gets.
+#[tokio::test]
+async fn migration_fills_in_the_mailboxes_of_lists() {
+    let t = TestServer::start().await;
+    for identifier in [
+        "Ada@Example.com",
+        "a.d.a+x=y@gmail.com",
+        "ada@googlemail.com",
+        "a-d_a.b+1@protonmail.ch",
+        "ada+b@me.com",
+        "ada.b-c+d@yahoo.co.uk",
+        "ada-b@ya.ru",
+        "ada#b@xn--bcher-kva.example",
+        "+ada@example.org",
+        "*@example.com",
+        "+14155550100",
+    ] {
+        listed(&t, BLOCKED, identifier).await;
+    }
+    let before = mailboxes(&t).await;
+    assert_eq!(before.iter().filter(|mailbox| mailbox.is_none()).count(), 2, "{before:?}");
+    t.run_sql("UPDATE listed_identifiers SET mailbox = NULL", vec![]).await;
+    let migration = migrations::ALL.iter().find(|migration| migration.name == "0031_mailboxes_and_senders");
+    let (_, text) = migration.unwrap().common.split_once("UPDATE listed_identifiers SET ").unwrap();
+    let filled = Box::leak(
+        format!("UPDATE listed_identifiers SET {}", text.split(';').next().unwrap()).into_boxed_str(),
+    );
+    t.run_sql(filled, vec![]).await;
+    assert_eq!(mailboxes(&t).await, before);
+}
+
+async fn mailboxes(t: &TestServer) -> Vec<Option<String>> {
+    let sql = "SELECT mailbox FROM listed_identifiers ORDER BY identifier_folded";
+    let mut tx = t.db().read().await.unwrap();
+    tx.all(&[sql], &[], |row| Ok(row.maybe_str(0)?.map(str::to_owned))).await.unwrap()
 }
 
 #[tokio::test]

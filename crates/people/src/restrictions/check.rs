@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use latchkey_base::kinds::InstanceId;
-use latchkey_base::text::fold;
+use latchkey_base::text::{fold, mailbox};
 use latchkey_base::{Error, Problem, Result};
 use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
@@ -177,7 +177,8 @@ async fn sign_in_problem(tx: &mut Tx, act: &Act, user: &User) -> Result<Option<P
     })
 }
 
-/// On which of the lists in use an identifier stands.
+/// Returns the lists in use that contain an identifier. Addresses of one mailbox are the same identifier, so that another
+/// spelling of a blocked address is blocked too.
 async fn lists_of(
     tx: &mut Tx,
     instance: &InstanceId,
@@ -186,8 +187,10 @@ async fn lists_of(
 ) -> Result<Vec<EntryList>> {
     let lists =
         [(EntryList::Allow, settings.has_allowlist()), (EntryList::Block, settings.restrictions.blocklist)];
+    let lists: Vec<EntryList> =
+        lists.into_iter().filter_map(|(list, is_used)| is_used.then_some(list)).collect();
     let mut wanted: Vec<(EntryList, String)> = Vec::new();
-    for (list, _) in lists.into_iter().filter(|(_, is_used)| *is_used) {
+    for list in lists.iter().copied() {
         wanted.extend(rules::keys(kind, value, list).into_iter().map(|key| (list, fold(&key))));
     }
     if wanted.is_empty() {
@@ -195,7 +198,13 @@ async fn lists_of(
     }
     let keys: BTreeSet<String> = wanted.iter().map(|(_, key)| key.clone()).collect();
     let found = store::found(tx, instance, &keys.into_iter().collect::<Vec<_>>()).await?;
-    Ok(found.into_iter().filter(|found| wanted.contains(found)).map(|(list, _)| list).collect())
+    let mut found: Vec<EntryList> =
+        found.into_iter().filter(|found| wanted.contains(found)).map(|(list, _)| list).collect();
+    if kind == ContactKind::Email {
+        let with_mailbox = store::find_by_mailbox(tx, instance, &mailbox(value)).await?;
+        found.extend(with_mailbox.into_iter().filter(|list| lists.contains(list)));
+    }
+    Ok(found)
 }
 
 fn contacts(user: &User) -> impl Iterator<Item = (ContactKind, &Contact)> {

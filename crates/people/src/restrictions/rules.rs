@@ -43,25 +43,17 @@ fn unreadable(list: EntryList) -> Problem {
     ))
 }
 
-/// The keys under which an identifier in its stored form may stand on a list.
+/// Returns the keys under which an identifier in its stored form may stand on a list, besides its mailbox.
 pub fn keys(kind: ContactKind, value: &str, list: EntryList) -> Vec<String> {
     let mut keys = vec![value.to_owned()];
     if kind == ContactKind::Email {
         let domain = domain_of(value);
         keys.push(format!("{ANYBODY}{domain}"));
         if list == EntryList::Block {
-            keys.extend(owners(value));
             keys.extend(above(domain).map(|domain| format!("{BELOW}{domain}")));
         }
     }
     keys
-}
-
-/// The addresses that an address is a sub-address of: `ada@x.example` for `ada+1@x.example`.
-fn owners(address: &str) -> Vec<String> {
-    let Some((local, domain)) = address.rsplit_once('@') else { return Vec::new() };
-    let marks = local.match_indices(SUBADDRESS_MARKS).map(|(at, _)| &local[..at]);
-    marks.filter(|owner| !owner.is_empty()).map(|owner| format!("{owner}@{domain}")).collect()
 }
 
 /// Whether an address has a part that its holder has added.
@@ -181,14 +173,7 @@ mod tests {
     #[test]
     fn an_address_is_looked_up_by_itself_its_domain_and_what_is_above() {
         let blocked = keys(ContactKind::Email, "ada+1=x@a.b.example", EntryList::Block);
-        let expected = [
-            "ada+1=x@a.b.example",
-            "*@a.b.example",
-            "ada@a.b.example",
-            "ada+1@a.b.example",
-            "*@*.b.example",
-            "*@*.example",
-        ];
+        let expected = ["ada+1=x@a.b.example", "*@a.b.example", "*@*.b.example", "*@*.example"];
         assert_eq!(blocked, expected);
         let allowed = keys(ContactKind::Email, "ada+1@a.b.example", EntryList::Allow);
         assert_eq!(allowed, ["ada+1@a.b.example", "*@a.b.example"]);

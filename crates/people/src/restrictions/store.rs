@@ -2,7 +2,7 @@
 
 use latchkey_base::kinds::InstanceId;
 use latchkey_base::page::Paging;
-use latchkey_base::text::fold;
+use latchkey_base::text::{fold, mailbox};
 use latchkey_base::{Id, Result};
 use latchkey_db::{DbError, List, Row, Table, Tx, Value};
 use latchkey_kernel::document;
@@ -11,7 +11,7 @@ use super::model::{EntryList, ListedIdentifier, ListedKind};
 
 static LISTED_IDENTIFIERS: Table = Table::new("listed_identifiers", &["instance_id", "id"])
     .saved(&["document"])
-    .fixed(&["list", "identifier_folded", "created_at"]);
+    .fixed(&["list", "identifier_folded", "created_at", "mailbox"]);
 
 /// One page of a list, newest first.
 pub async fn list<K: ListedKind>(
@@ -55,19 +55,31 @@ pub async fn found(tx: &mut Tx, instance: &InstanceId, keys: &[String]) -> Resul
     Ok(found.fetch(tx, read_key).await?)
 }
 
+/// Returns the lists that contain an address of this mailbox.
+pub async fn find_by_mailbox(tx: &mut Tx, instance: &InstanceId, mailbox: &str) -> Result<Vec<EntryList>> {
+    let sql = "SELECT DISTINCT list FROM listed_identifiers WHERE instance_id = $1 AND mailbox = $2";
+    Ok(tx.all(&[sql], &[instance.into(), mailbox.into()], |row| read_list(row.str(0)?)).await?)
+}
+
 fn read_key(row: &Row<'_>) -> Result<(EntryList, String), DbError> {
-    let unknown = || DbError::Failed("an identifier is on an unknown list".into());
-    Ok((EntryList::parse(row.str(0)?).ok_or_else(unknown)?, row.text(1)?))
+    Ok((read_list(row.str(0)?)?, row.text(1)?))
+}
+
+fn read_list(name: &str) -> Result<EntryList, DbError> {
+    EntryList::parse(name).ok_or_else(|| DbError::Failed("an identifier is on an unknown list".into()))
 }
 
 pub async fn insert<K: ListedKind>(tx: &mut Tx, listed: &ListedIdentifier<K>) -> Result<()> {
+    let identifier = &listed.details.identifier;
+    let is_address = identifier.contains('@') && !identifier.starts_with('*');
     let row = [
         (&listed.instance).into(),
         (&listed.id).into(),
         document::write(&listed.details)?.into(),
         K::LIST.name().into(),
-        fold(&listed.details.identifier).into(),
+        fold(identifier).into(),
         listed.created_at.into(),
+        is_address.then(|| mailbox(identifier)).into(),
     ];
     LISTED_IDENTIFIERS.insert(tx, &row).await
 }
