@@ -320,6 +320,43 @@ async fn a_replaced_role_leaves_the_set_and_its_members_get_the_other() {
     refused("org:guest", "org:guest").await.is_problem(422, "form_param_value_invalid", "to_role_key");
 }
 
+/// Deletes a member. Returns the answer.
+async fn remove(t: &TestServer, organization: &str, user: &str) -> Answer {
+    t.delete(&format!("/v1/organizations/{organization}/memberships/{user}")).await
+}
+
+#[tokio::test]
+async fn replacement_leaves_every_organization_a_manager() {
+    let t = start().await;
+    owner(&t, "org:owner").await;
+    set(&t, "role_set:a", &["org:admin", "org:owner", "org:member"]).await;
+    set(&t, "role_set:b", &["org:admin", "org:member"]).await;
+    let acme = organization(&t, json!({"name": "Acme", "role_set_key": "role_set:a"})).await;
+    let ann = member(&t, &acme, "org:owner").await;
+    let role = json!({"role_key": "org:owner", "to_role_key": "org:member"});
+    let in_set = format!("{SETS}/role_set:a/roles/replace");
+    let mappings = json!({"org:owner": "org:member"});
+    let set = json!({"dest_role_set_key": "role_set:b", "reassignment_mappings": mappings});
+    let whole = format!("{SETS}/role_set:a/replace");
+    for (path, body) in [(&in_set, &role), (&whole, &set)] {
+        t.post(path, body.clone()).await.is_error(400, "organization_minimum_permissions_needed");
+    }
+    assert_eq!(
+        each(&shown(&t, "role_set:a").await["roles"], "key"),
+        ["org:admin", "org:owner", "org:member"]
+    );
+    assert_eq!(role_of(&t, &ann).await, "org:owner");
+    // With another manager both are possible, and that manager cannot leave while the owners lose their role.
+    let bob = member(&t, &acme, "org:admin").await;
+    crowd(&t, &acme, "org:owner", 150).await;
+    t.post(&in_set, role).await.ok();
+    remove(&t, &acme, &bob).await.is_error(400, "organization_minimum_permissions_needed");
+    finish(&t).await;
+    assert_eq!(count(&t, &acme, "org:member").await, 151);
+    remove(&t, &acme, &bob).await.is_error(400, "organization_minimum_permissions_needed");
+    t.post(&whole, json!({"dest_role_set_key": "role_set:b"})).await.ok();
+}
+
 #[tokio::test]
 async fn a_replaced_set_is_gone_and_its_organizations_have_the_other() {
     let t = start().await;

@@ -213,6 +213,14 @@ impl Access {
         CREATOR_PERMISSIONS.iter().all(|key| self.allows(role, key))
     }
 
+    /// Returns the roles of members who still manage an organization with this set when the migration of the set is done.
+    pub fn lasting_manager_roles(&self, set: &RoleSetId) -> Vec<&RoleId> {
+        let eligible = self.creator_eligible_roles();
+        let migration = self.migration_from(set);
+        let last = |role| migration.and_then(|migration| migration.successor(role)).unwrap_or(role);
+        self.roles.iter().map(|role| &role.id).filter(|role| eligible.contains(&last(role))).collect()
+    }
+
     /// The roles of which every organization keeps a member with one.
     pub fn creator_eligible_roles(&self) -> Vec<&RoleId> {
         self.roles.iter().filter(|role| self.is_creator_eligible(role)).map(|role| &role.id).collect()

@@ -136,7 +136,7 @@ pub async fn set_role(
     }
     check_staying(&organization.role_set, access)?;
     if !access.creator_eligible_roles().contains(&role) {
-        check_not_last(tx, access, &membership).await?;
+        check_not_last(tx, access, (&membership, &organization)).await?;
     }
     let membership = Membership { role: role.clone(), updated_at: act.now, ..membership };
     save(tx, act, access, MembershipParts { membership, organization, user }).await
@@ -162,7 +162,7 @@ pub async fn leave(
     access: &Access,
     parts: MembershipParts,
 ) -> Result<MembershipParts> {
-    check_not_last(tx, access, &parts.membership).await?;
+    check_not_last(tx, access, (&parts.membership, &parts.organization)).await?;
     remove(tx, act, access, parts).await
 }
 
@@ -182,10 +182,18 @@ pub async fn remove(
     Ok(MembershipParts { membership, organization, user })
 }
 
-/// Refuses to take away the last member who may manage an organization.
-async fn check_not_last(tx: &mut Tx, access: &Access, membership: &Membership) -> Result<()> {
-    let managing = access.creator_eligible_roles();
-    if !managing.contains(&&membership.role) || store::has_other_with(tx, membership, &managing).await? {
+/// Refuses to take away the last member who may manage an organization. Members who are about to lose their role by a
+/// migration do not count.
+async fn check_not_last(
+    tx: &mut Tx,
+    access: &Access,
+    (membership, organization): (&Membership, &Organization),
+) -> Result<()> {
+    let (now, lasting) =
+        (access.creator_eligible_roles(), access.lasting_manager_roles(&organization.role_set));
+    let is_manager = now.contains(&&membership.role) || lasting.contains(&&membership.role);
+    let others: Vec<&RoleId> = now.into_iter().filter(|role| lasting.contains(role)).collect();
+    if !is_manager || store::has_other_with(tx, membership, &others).await? {
         return Ok(());
     }
     Err(Error::new(Code::OrganizationMinimumPermissionsNeeded).saying(

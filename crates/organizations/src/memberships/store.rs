@@ -152,6 +152,35 @@ pub async fn has_other_with(tx: &mut Tx, membership: &Membership, roles: &[&Role
     Ok(!list.page(FIRST).fetch(tx, |_| Ok(())).await?.is_empty())
 }
 
+/// Returns whether an organization with a role set has a member with one of the roles `losing`, and none with one of the
+/// roles `managing`.
+pub async fn has_organization_without(
+    tx: &mut Tx,
+    (instance, set): (&InstanceId, &RoleSetId),
+    losing: &[&RoleId],
+    managing: &[&RoleId],
+) -> Result<bool> {
+    if losing.is_empty() {
+        return Ok(false);
+    }
+    let values = |roles: &[&RoleId]| -> Vec<Value> { roles.iter().map(|&id| id.into()).collect() };
+    let list = List::new(
+        "SELECT 1 FROM organization_memberships m \
+         JOIN organizations o ON o.instance_id = m.instance_id AND o.id = m.organization_id",
+    )
+    .filter("m.instance_id = ? AND o.role_set_id = ?", vec![instance.into(), set.into()])
+    .any_of("m.role_id IN", vec![], values(losing), "")
+    .any_of(
+        "NOT EXISTS (SELECT 1 FROM organization_memberships k \
+         JOIN users u ON u.instance_id = k.instance_id AND u.id = k.user_id \
+         WHERE k.instance_id = m.instance_id AND k.organization_id = m.organization_id AND k.role_id IN",
+        vec![],
+        values(managing),
+        ")",
+    );
+    Ok(!list.page(FIRST).fetch(tx, |_| Ok(())).await?.is_empty())
+}
+
 /// Whether members of an organization have roles besides these.
 pub async fn has_role_outside(
     tx: &mut Tx,

@@ -2,7 +2,7 @@
 
 use latchkey_base::kinds::{InstanceId, OrganizationId, RoleId, RoleSetId, RoleSetMigrationId, UserId};
 use latchkey_base::rng::Rng;
-use latchkey_base::{Error, Id, Result, Time};
+use latchkey_base::{Code, Error, Id, Result, Time};
 use latchkey_db::Tx;
 use latchkey_kernel::background::{Background, WorkProgress, WorkRows};
 use latchkey_kernel::cx::Act;
@@ -43,6 +43,7 @@ pub async fn begin(
         updated_at: act.now,
     };
     access.migrations.push(migration);
+    check_managers(tx, &access, &work.migration).await?;
     let step = Step { access: &access, now: act.now, rng: &*act.rng };
     let access = match step.run(tx, &mut work).await? {
         WorkProgress::Done => sets::finish(access, &work.migration),
@@ -53,6 +54,21 @@ pub async fn begin(
     };
     access::save(tx, &access, act.now).await?;
     Ok(access)
+}
+
+/// Rejects a migration that takes the last member who may manage it from an organization.
+async fn check_managers(tx: &mut Tx, access: &Access, migration: &RoleSetMigration) -> Result<()> {
+    let (eligible, managing) =
+        (access.creator_eligible_roles(), access.lasting_manager_roles(&migration.source));
+    let losing: Vec<&RoleId> = eligible.into_iter().filter(|role| !managing.contains(role)).collect();
+    let place = (&access.instance, &migration.source);
+    if !memberships::has_organization_without(tx, place, &losing, &managing).await? {
+        return Ok(());
+    }
+    Err(Error::new(Code::OrganizationMinimumPermissionsNeeded).saying(
+        "An organization would have no member who may manage it. Choose a role that may, or give another member such a \
+         role first.",
+    ))
 }
 
 /// What a step needs to know.
