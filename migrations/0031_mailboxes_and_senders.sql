@@ -40,3 +40,9 @@ FROM (
   ) AS owned
 ) AS found
 WHERE listed_identifiers.instance_id = found.instance_id AND listed_identifiers.id = found.id;
+
+-- The member who sent an invitation to an organization by themselves. Backends may name a member in whose name they invite:
+-- their invitations have no sender, and neither have those that were made before this column.
+ALTER TABLE organization_invitations ADD COLUMN sender_id TEXT;
+CREATE INDEX ix__organization_invitations__sender_id ON organization_invitations (instance_id, sender_id, organization_id)
+  WHERE sender_id IS NOT NULL AND status = 'pending';

@@ -6,6 +6,7 @@ mod both_engines {
 }
 mod frontend;
 mod promises;
+mod senders;
 mod tickets;
 
 use latchkey_kernel::limits::RateLimits;

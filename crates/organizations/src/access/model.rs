@@ -207,6 +207,11 @@ impl Access {
         role.permissions.iter().filter_map(|id| self.permission(id)).any(|permission| permission.key == key)
     }
 
+    /// Returns whether members with a role may invite.
+    pub fn can_invite(&self, role: &RoleId) -> bool {
+        self.role(role).is_some_and(|role| self.allows(role, MANAGE_MEMBERSHIPS))
+    }
+
     /// Whether creators of organizations can have a role: it allows to manage the organization. Every organization
     /// keeps a member with such a role.
     pub fn is_creator_eligible(&self, role: &Role) -> bool {

@@ -81,6 +81,7 @@ pub async fn invite(
         status: InvitationStatus::Pending,
         domain: None,
         inviter: inviter.user().map(|user| user.id.clone()),
+        is_from_member: matches!(inviter, Inviter::Member(_)),
         details: InvitationDetails {
             ticket: Some(rules::seal(&act.master, &draft.id, &draft.ticket)?),
             email_address: draft.email_address,
@@ -158,6 +159,7 @@ pub async fn invite_by_domain(
         status: InvitationStatus::Pending,
         domain: Some(domain.clone()),
         inviter: None,
+        is_from_member: false,
         details: InvitationDetails {
             email_address: email_address.to_owned(),
             redirect_url: None,
@@ -197,6 +199,7 @@ pub async fn accept(
     let mut invitation = store::lock(tx, &act.instance, id).await?.ok_or_else(not_found)?;
     rules::check_open(&invitation, act.now)?;
     check_domain(tx, &invitation).await?;
+    check_sender(tx, &access, &invitation).await?;
     let is_member = members::find(tx, &act.instance, &organization.id, &user.id).await?.is_some();
     let organization = match is_member {
         true => organization,
@@ -234,6 +237,20 @@ async fn check_domain(tx: &mut Tx, invitation: &Invitation) -> Result<()> {
     match domain.is_some_and(|domain| domain.is_verified()) {
         true => Ok(()),
         false => Err(not_found()),
+    }
+}
+
+/// Rejects an invitation of a member who may not invite any more. Those of a member who has sent many are revoked step by step,
+/// and a role that changes revokes none, so the invitation may still be pending.
+async fn check_sender(tx: &mut Tx, access: &Access, invitation: &Invitation) -> Result<()> {
+    let Some(sender) = invitation.sender() else { return Ok(()) };
+    let Invitation { instance, organization, .. } = invitation;
+    let membership = members::find(tx, instance, organization, sender).await?;
+    let can_invite = membership.is_some_and(|membership| access.can_invite(&membership.role));
+    if can_invite && users::find(tx, instance, sender).await?.is_some() {
+        Ok(())
+    } else {
+        Err(Error::new(Code::OrganizationInvitationRevoked))
     }
 }
 
@@ -289,8 +306,7 @@ pub async fn acting_member(
     let no_member = || Error::param(Code::NotAMemberInOrganization, param);
     let id: UserId = Id::parse(id).ok_or_else(no_member)?;
     let membership = members::find(tx, &act.instance, organization, &id).await?.ok_or_else(no_member)?;
-    let role = access.role(&membership.role);
-    if !role.is_some_and(|role| access.allows(role, MANAGE_MEMBERSHIPS)) {
+    if !access.can_invite(&membership.role) {
         return Err(Problem::new(Code::MissingOrganizationPermission)
             .saying(format!("The user needs the permission `{MANAGE_MEMBERSHIPS}`."))
             .with("permissions", vec![MANAGE_MEMBERSHIPS.to_owned()])

@@ -9,6 +9,7 @@ pub mod change;
 pub mod input;
 pub mod list;
 pub mod model;
+pub mod revocation;
 pub mod rules;
 pub mod store;
 pub mod view;

@@ -26,6 +26,8 @@ pub struct Invitation {
     pub domain: Option<OrganizationDomainId>,
     /// The member who sent it, if one did.
     pub inviter: Option<UserId>,
+    /// Whether the inviter sent it in a browser, and not a backend in the inviter's name.
+    pub is_from_member: bool,
     pub details: InvitationDetails,
     pub created_at: Time,
     pub expire_at: Time,
@@ -82,6 +84,11 @@ impl Invitation {
             InvitationStatus::Pending if self.expire_at <= now => "expired",
             status => status.name(),
         }
+    }
+
+    /// Returns the member who sent it in a browser.
+    pub fn sender(&self) -> Option<&UserId> {
+        self.inviter.as_ref().filter(|_| self.is_from_member)
     }
 
     /// Whether it can still be accepted.

@@ -1,6 +1,8 @@
 //! The SQL of invitations.
 
-use latchkey_base::kinds::{InstanceId, OrganizationDomainId, OrganizationId, OrganizationInvitationId};
+use latchkey_base::kinds::{
+    InstanceId, OrganizationDomainId, OrganizationId, OrganizationInvitationId, UserId,
+};
 use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Table, Tx, Value};
@@ -12,12 +14,21 @@ use crate::orgs::store as organizations;
 
 static ORGANIZATION_INVITATIONS: Table = Table::new("organization_invitations", &["instance_id", "id"])
     .saved(&["role_id", "status", "document"])
-    .fixed(&["organization_id", "email_folded", "domain_id", "inviter_id", "created_at", "expire_at"]);
+    .fixed(&[
+        "organization_id",
+        "email_folded",
+        "domain_id",
+        "inviter_id",
+        "created_at",
+        "expire_at",
+        "sender_id",
+    ]);
 
 /// Invitations with the organization and the inviter. What is left of deleted organizations joins nothing, and is not
 /// there.
 const WITH_PARTS: &str = "SELECT i.instance_id, i.id, i.role_id, i.status, i.document, i.organization_id, \
-     i.email_folded, i.domain_id, i.inviter_id, i.created_at, i.expire_at, o.document, o.members_count, u.document \
+     i.email_folded, i.domain_id, i.inviter_id, i.created_at, i.expire_at, i.sender_id, o.document, o.members_count, \
+     u.document \
      FROM organization_invitations i \
      JOIN organizations o ON o.instance_id = i.instance_id AND o.id = i.organization_id \
      LEFT JOIN users u ON u.instance_id = i.instance_id AND u.id = i.inviter_id";
@@ -123,6 +134,22 @@ pub async fn lock_pending_of_domain(
     Ok(pending.order("created_at, id").page(Paging { limit, offset: 0 }).lock(tx, read).await?)
 }
 
+/// Returns up to `limit` pending invitations to an organization that a member sent until then, to change them. The
+/// organization must be locked.
+pub async fn lock_pending_of_sender(
+    tx: &mut Tx,
+    instance: &InstanceId,
+    (organization, sender): (&OrganizationId, &UserId),
+    (until, now): (Time, Time),
+    limit: i64,
+) -> Result<Vec<Invitation>> {
+    let pending = List::new(ORGANIZATION_INVITATIONS.select())
+        .filter("instance_id = ?", vec![instance.into()])
+        .filter("sender_id = ? AND organization_id = ?", vec![sender.into(), organization.into()])
+        .filter("status = 'pending' AND created_at <= ? AND expire_at > ?", vec![until.into(), now.into()]);
+    Ok(pending.order("created_at, id").page(Paging { limit, offset: 0 }).lock(tx, read).await?)
+}
+
 /// Deletes what is left of earlier invitations to an organization that domains caused and that were taken back, before a
 /// new one is made: a domain that is changed again and again keeps no more than one for each address.
 pub async fn forget_withdrawn(
@@ -150,6 +177,7 @@ fn row(invitation: &Invitation) -> Result<Vec<Value>> {
         invitation.inviter.as_ref().map(|id| id.as_str()).into(),
         invitation.created_at.into(),
         invitation.expire_at.into(),
+        invitation.sender().map(|id| id.as_str()).into(),
     ])
 }
 
@@ -166,13 +194,14 @@ fn read(row: &Row<'_>) -> Result<Invitation, DbError> {
         inviter: row.maybe_id(8)?,
         created_at: row.time(9)?,
         expire_at: row.time(10)?,
+        is_from_member: row.maybe_str(11)?.is_some(),
     })
 }
 
 /// Reads an invitation with its parts.
 pub fn read_parts(row: &Row<'_>) -> Result<InvitationParts, DbError> {
     let invitation = read(row)?;
-    let organization = organizations::read_document(&invitation.instance, row.str(11)?, row.int(12)?)?;
-    let inviter = row.maybe_str(13)?.map(|text| users::read_document(&invitation.instance, text));
+    let organization = organizations::read_document(&invitation.instance, row.str(12)?, row.int(13)?)?;
+    let inviter = row.maybe_str(14)?.map(|text| users::read_document(&invitation.instance, text));
     Ok(InvitationParts { inviter: inviter.transpose()?, organization, invitation })
 }

@@ -112,9 +112,21 @@ struct AcceptedInvitationData<'a> {
 }
 
 pub fn invitation<'a>(parts: &'a InvitationParts, context: InvitationContext<'a>) -> InvitationView<'a> {
+    let open = Some(&parts.invitation).filter(|invitation| invitation.is_open(context.users.now));
+    let url = open
+        .and_then(|invitation| ticket(context.master, invitation))
+        .map(|ticket| tickets::url(context.frontend_url, &ticket));
+    InvitationView { url, ..closed(parts, context.access, context.users) }
+}
+
+/// Returns the view of an invitation that cannot be accepted, so that it has no URL.
+pub fn closed<'a>(
+    parts: &'a InvitationParts,
+    access: &'a Access,
+    users: ViewContext<'a>,
+) -> InvitationView<'a> {
     let InvitationParts { invitation, inviter, .. } = parts;
-    let (role, role_name) = role(invitation, context.access);
-    let open = Some(invitation).filter(|invitation| invitation.is_open(context.users.now));
+    let (role, role_name) = role(invitation, access);
     InvitationView {
         object: InvitationObject::It,
         id: &invitation.id,
@@ -123,13 +135,11 @@ pub fn invitation<'a>(parts: &'a InvitationParts, context: InvitationContext<'a>
         role_name,
         organization_id: &invitation.organization,
         inviter_id: invitation.inviter.as_ref(),
-        public_inviter_data: inviter.as_ref().map(|user| inviter_view(user, context.users)),
-        status: invitation.state(context.users.now),
+        public_inviter_data: inviter.as_ref().map(|user| inviter_view(user, users)),
+        status: invitation.state(users.now),
         public_metadata: &invitation.details.metadata.public_metadata,
         private_metadata: &invitation.details.metadata.private_metadata,
-        url: open
-            .and_then(|invitation| ticket(context.master, invitation))
-            .map(|ticket| tickets::url(context.frontend_url, &ticket)),
+        url: None,
         expires_at: Some(invitation.expire_at),
         created_at: invitation.created_at,
         updated_at: invitation.details.updated_at,

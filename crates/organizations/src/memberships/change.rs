@@ -7,7 +7,7 @@ use latchkey_db::Tx;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::limits::{MEMBERSHIPS_SHOWN, MEMBERSHIPS_UNCHOSEN};
-use latchkey_kernel::outbox;
+use latchkey_kernel::outbox::{self, Origin};
 use latchkey_people::users::model::User;
 use latchkey_people::users::view::ViewContext;
 
@@ -15,6 +15,7 @@ use super::model::{Membership, MembershipMetadata, MembershipParts};
 use super::{store, view};
 use crate::access::model::Access;
 use crate::choices;
+use crate::invitations::revocation::{RevocationContext, revoke_sent_by};
 use crate::orgs::model::Organization;
 use crate::orgs::rules::check_staying;
 use crate::orgs::store as organizations;
@@ -138,6 +139,9 @@ pub async fn set_role(
     if !access.creator_eligible_roles().contains(&role) {
         check_not_last(tx, access, (&membership, &organization)).await?;
     }
+    if access.can_invite(&membership.role) && !access.can_invite(role) {
+        revoke_sent_by(tx, revocation(act, access, &organization), &user.id).await?;
+    }
     let membership = Membership { role: role.clone(), updated_at: act.now, ..membership };
     save(tx, act, access, MembershipParts { membership, organization, user }).await
 }
@@ -179,7 +183,13 @@ pub async fn remove(
     let organization = Organization { members_count: organization.members_count - 1, ..organization };
     organizations::save(tx, &organization).await?;
     emit(tx, act, Event::OrganizationMembershipDeleted, &membership, (&organization, &user), access)?;
+    revoke_sent_by(tx, revocation(act, access, &organization), &user.id).await?;
     Ok(MembershipParts { membership, organization, user })
+}
+
+fn revocation<'a>(act: &'a Act, access: &'a Access, organization: &'a Organization) -> RevocationContext<'a> {
+    let (instance, origin, api_url) = (&act.instance, Origin::from(act), &*act.api_url);
+    RevocationContext { instance, origin, access, organization, api_url }
 }
 
 /// Refuses to take away the last member who may manage an organization. Members who are about to lose their role by a

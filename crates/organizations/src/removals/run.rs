@@ -14,9 +14,10 @@ use latchkey_people::users::model::User;
 use latchkey_people::users::store as users;
 use latchkey_people::users::view::ViewContext;
 
-use super::store::{self, Removal, Subject};
+use super::store::{self, Removal, Sender, Subject};
 use crate::access::model::Access;
 use crate::access::store as access;
+use crate::invitations::revocation::{RevocationContext, revoke_batch, revoke_sent_by};
 use crate::memberships::model::MembershipParts;
 use crate::memberships::{store as memberships, view};
 use crate::orgs::change::locked;
@@ -63,6 +64,7 @@ async fn step(tx: &mut Tx, removal: &Removal, origin: Origin<'_>) -> Result<Work
             (removed.max(i64::try_from(links).unwrap_or(MEMBERS)), MEMBERS)
         }
         Subject::User(user) => (remove_memberships(tx, removal, user, origin).await?, MEMBERSHIPS),
+        Subject::Sender(sender) => return revoke_sent(tx, removal, sender, origin).await,
     };
     let most = removed.max(store::delete_rest(tx, removal, batch).await?);
     Ok(if most < batch { WorkProgress::Done } else { WorkProgress::More })
@@ -109,9 +111,36 @@ async fn remove_memberships(tx: &mut Tx, removal: &Removal, user: &User, origin:
             organizations::save(tx, &organization).await?;
             let parts = MembershipParts { membership, organization, user: user.clone() };
             emit_deleted(tx, removal, &parts, &access, origin)?;
+            let context = revocation(removal, &access, &parts.organization, origin);
+            revoke_sent_by(tx, context, &user.id).await?;
         }
     }
     Ok(count)
+}
+
+/// Revokes a batch of the invitations of a member who may not invite any more.
+async fn revoke_sent(
+    tx: &mut Tx,
+    removal: &Removal,
+    sender: &Sender,
+    origin: Origin<'_>,
+) -> Result<WorkProgress> {
+    let access = access::find(tx, &removal.instance).await?;
+    let organization = organizations::lock(tx, &removal.instance, &sender.organization).await?;
+    // The invitations to a deleted organization are deleted with it.
+    let Some(organization) = organization else { return Ok(WorkProgress::Done) };
+    let context = revocation(removal, &access, &organization, origin);
+    revoke_batch(tx, context, &sender.user, sender.until).await
+}
+
+fn revocation<'a>(
+    removal: &'a Removal,
+    access: &'a Access,
+    organization: &'a Organization,
+    origin: Origin<'a>,
+) -> RevocationContext<'a> {
+    let Removal { instance, api_url, .. } = removal;
+    RevocationContext { instance, origin, access, organization, api_url }
 }
 
 fn emit_deleted(
@@ -157,6 +186,9 @@ async fn go_on(
     now: Time,
     rng: &dyn Rng,
 ) -> Result<()> {
+    if let Some(organization) = store::organization_of_sender(subject) {
+        organizations::lock(tx, instance, &organization).await?;
+    }
     let Some(removal) = store::claim(tx, instance, subject).await? else { return Ok(()) };
     match step(tx, &removal, Origin::server(instance, now, rng)).await? {
         WorkProgress::Done => store::delete(tx, &removal).await.map(|_| ()),

@@ -1,7 +1,7 @@
 //! The SQL of what is left to delete.
 
-use latchkey_base::kinds::InstanceId;
-use latchkey_base::{Result, Time};
+use latchkey_base::kinds::{InstanceId, OrganizationId, UserId};
+use latchkey_base::{Id, Result, Time};
 use latchkey_db::{DbError, Row, Table, Tx};
 use latchkey_kernel::background::WorkRows;
 use latchkey_kernel::document;
@@ -30,19 +30,38 @@ pub struct Removal {
     pub api_url: String,
 }
 
-/// What was deleted, as it was.
+/// What was deleted, as it was; or a member who may not invite any more.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Subject {
     Organization(Box<Organization>),
     User(Box<User>),
+    Sender(Sender),
 }
 
+/// A member whose pending invitations to an organization are revoked, unless they were sent later.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct Sender {
+    pub organization: OrganizationId,
+    pub user: UserId,
+    pub until: Time,
+}
+
+/// Returns the organization of a sender that a row is about, which is locked before the row.
+pub fn organization_of_sender(subject: &str) -> Option<OrganizationId> {
+    let (organization, _) = subject.split_once(SENDER)?;
+    Id::parse(organization)
+}
+
+/// Separates the organization and the user in the key of a sender.
+const SENDER: &str = " ";
+
 impl Removal {
-    fn id(&self) -> &str {
+    fn id(&self) -> String {
         match &self.subject {
-            Subject::Organization(organization) => organization.id.as_str(),
-            Subject::User(user) => user.id.as_str(),
+            Subject::Organization(organization) => organization.id.to_string(),
+            Subject::User(user) => user.id.to_string(),
+            Subject::Sender(Sender { organization, user, .. }) => format!("{organization}{SENDER}{user}"),
         }
     }
 }
@@ -66,7 +85,7 @@ pub async fn delete(tx: &mut Tx, removal: &Removal) -> Result<bool> {
 /// Deletes up to `limit` rows of each kind that belong to what was deleted, besides memberships. Says how many of the
 /// kind with most.
 pub async fn delete_rest(tx: &mut Tx, removal: &Removal, limit: i64) -> Result<i64> {
-    let (id, instance) = (removal.id(), &removal.instance);
+    let (id, instance) = (&*removal.id(), &removal.instance);
     let most = match &removal.subject {
         Subject::Organization(_) => {
             let invited = invitations::delete_some(tx, instance, id, limit).await?;
@@ -75,6 +94,7 @@ pub async fn delete_rest(tx: &mut Tx, removal: &Removal, limit: i64) -> Result<i
             invited.max(domains).max(suggested)
         }
         Subject::User(_) => suggestions::delete_some_of_user(tx, instance, id, limit).await?,
+        Subject::Sender(_) => 0,
     };
     Ok(i64::try_from(most).unwrap_or(limit))
 }

@@ -18,6 +18,7 @@ use super::store;
 use crate::access::model::{Access, RoleSetMigration};
 use crate::access::sets;
 use crate::access::store as access;
+use crate::invitations::revocation::{RevocationContext, revoke_sent_by};
 use crate::memberships::model::{Membership, MembershipParts};
 use crate::memberships::{store as memberships, view};
 use crate::orgs::model::Organization;
@@ -161,6 +162,16 @@ impl Step<'_> {
         parts: MembershipParts,
     ) -> Result<()> {
         let Some(role) = work.migration.successor(&parts.membership.role).cloned() else { return Ok(()) };
+        if self.access.can_invite(&parts.membership.role) && !self.access.can_invite(&role) {
+            let context = RevocationContext {
+                instance: &work.instance,
+                origin: Origin::server(&work.instance, self.now, self.rng),
+                access: self.access,
+                organization: &parts.organization,
+                api_url: &work.api_url,
+            };
+            revoke_sent_by(tx, context, &parts.user.id).await?;
+        }
         let membership = Membership { role, updated_at: self.now, ..parts.membership };
         memberships::save(tx, &membership).await?;
         work.migrated_members += 1;
