@@ -34,7 +34,7 @@ use latchkey_web::query::Query;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::member::Member;
+use super::member::{Member, check_actor};
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("Invitations");
@@ -335,6 +335,9 @@ async fn mine(cx: &Cx, person: &Person, query: ListFrontendInvitations) -> Resul
 }
 
 async fn accept(cx: Cx, person: Person, Path(id): Path<OrganizationInvitationId>) -> Response {
+    if let Err(refusal) = check_actor(&person) {
+        return show(&cx, &person, Err(refusal)).await;
+    }
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
     let outcome = cx.write(move |tx| Box::pin(async move { accept_in(tx, &act, &user, &id).await })).await;
     show(&cx, &person, outcome).await

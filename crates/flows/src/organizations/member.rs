@@ -80,6 +80,19 @@ impl Member {
     }
 }
 
+/// Rejects an actor session, unless the settings allow it changes that bind the user: support staff act as
+/// users, and must not join or delete organizations in their name.
+pub fn check_actor(person: &Person) -> Result<()> {
+    let is_allowed = person.visitor.site.settings.organizations.actor_changes;
+    if person.session.actor.is_none() || is_allowed {
+        return Ok(());
+    }
+    Err(Error::new(Code::FeatureNotEnabled).saying(
+        "An actor session may not accept invitations to organizations or delete organizations. The setting \
+         organizations.actor_changes allows it.",
+    ))
+}
+
 /// Whoever is not a member does not learn whether there is such an organization.
 fn unknown() -> Error {
     Error::new(Code::OrganizationNotFoundOrUnauthorized)

@@ -24,7 +24,7 @@ use latchkey_web::input::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::member::Member;
+use super::member::{Member, check_actor};
 use super::show;
 
 pub fn routes(api: &mut Api<AppState>) {
@@ -109,6 +109,9 @@ async fn update(
 }
 
 async fn delete(cx: Cx, person: Person, Path(id): Path<OrganizationId>) -> Response {
+    if let Err(refusal) = check_actor(&person) {
+        return person.visitor.answer::<()>(&cx, Err(refusal)).await;
+    }
     let gone = deleted("organization", &id);
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
     let outcome = cx.write(move |tx| Box::pin(async move { delete_in(tx, &act, &user, &id).await })).await;

@@ -16,6 +16,8 @@ pub struct OrganizationSettings {
     pub max_allowed_memberships: i64,
     /// Members may delete a new organization, if their role allows it. Each organization can say otherwise.
     pub admin_delete: bool,
+    /// Actor sessions may accept invitations to organizations and delete organizations. Without it only users themselves may.
+    pub actor_changes: bool,
     /// Organizations have slugs: names for addresses. Without it none can be given.
     pub slugs: bool,
     /// Everybody works for an organization: whoever is in none has to choose or create one after signing in, and nobody
@@ -45,6 +47,7 @@ impl Default for OrganizationSettings {
             enabled: false,
             max_allowed_memberships: 0,
             admin_delete: true,
+            actor_changes: false,
             slugs: true,
             force_selection: false,
             creation_defaults: false,

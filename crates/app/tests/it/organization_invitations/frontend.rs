@@ -261,3 +261,35 @@ async fn a_mailbox_gets_no_flood_of_invitations_from_browsers() {
         0
     );
 }
+
+/// Support staff who act as a user must not bind the user.
+#[tokio::test]
+async fn actor_session_joins_and_deletes_nothing_unless_the_setting_allows_it() {
+    for is_allowed in [false, true] {
+        let t = server(|settings| settings.organizations.actor_changes = is_allowed).await;
+        let other = organization_of(&t, "carl@example.com").await;
+        let organization = organization(&t).await;
+        let made = other.invite(&t, "ann@example.com").await;
+        let token = json!({"user_id": organization.admin, "actor": {"sub": "user_staff"}});
+        let token = t.post("/v1/actor_tokens", token).await.ok();
+        let mut browser = t.browser();
+        let fields = json!({"strategy": "ticket", "ticket": token["token"]});
+        browser.post("/v1/client/sign_ins", fields).await.ok();
+        browser.get(&format!("/v1/tickets/accept?ticket={}", ticket(&made))).await;
+        assert_eq!(other.members(&t).await.len(), 1, "a link joins nothing");
+        let again = json!({"strategy": "ticket", "ticket": ticket(&made)});
+        browser.post("/v1/client/sign_ins", again).await.is_error(400, "session_exists");
+        let accept = format!("/v1/me/organization_invitations/{}/accept", text(&made["id"]));
+        let accepted = browser.post(&accept, json!({})).await;
+        let deleted = browser.delete(&format!("/v1/organizations/{}", organization.id)).await;
+        if is_allowed {
+            accepted.ok();
+            deleted.ok();
+        } else {
+            accepted.is_error(403, "feature_not_enabled");
+            deleted.is_error(403, "feature_not_enabled");
+            t.get(&format!("/v1/organizations/{}", organization.id)).await.ok();
+        }
+        assert_eq!(other.members(&t).await.len(), if is_allowed { 2 } else { 1 });
+    }
+}
