@@ -185,6 +185,15 @@ impl Db {
         })
     }
 
+    /// Runs a statement in a transaction of its own, whose outcome the health of the database does not note: the caller
+    /// judges it. Returns the number of rows.
+    pub(crate) async fn probe(&self, sql: &'static str) -> Result<u64> {
+        let body: AnyWork = Box::new(move |tx| any(Box::pin(async move { Ok(tx.run(&[sql], &[]).await?) })));
+        let (rows, _) = self.run_transaction(body).await?;
+        let rows = rows.downcast().map_err(|_| Error::internal("a probe returned something else"))?;
+        Ok(*rows)
+    }
+
     async fn run_transaction(&self, body: AnyWork) -> Result<(AnyValue, Option<i64>)> {
         let numbering = self.numbering;
         match &self.engine {

@@ -29,6 +29,11 @@ pub enum DbError {
 /// The driver's own error.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;
 
+/// PostgreSQL's message that it has no space left.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+struct DiskFull(String);
+
 impl DbError {
     pub(crate) fn failed(cause: impl Into<Cause>) -> DbError {
         DbError::Failed(cause.into())
@@ -36,6 +41,13 @@ impl DbError {
 
     pub(crate) fn unavailable(cause: impl Into<Cause>) -> DbError {
         DbError::Unavailable(cause.into())
+    }
+
+    /// Returns whether the database has no space left to write.
+    pub(crate) fn is_full(&self) -> bool {
+        let DbError::Unavailable(cause) = self else { return false };
+        let code = cause.downcast_ref::<rusqlite::Error>().and_then(rusqlite::Error::sqlite_error_code);
+        cause.is::<DiskFull>() || code == Some(rusqlite::ErrorCode::DiskFull)
     }
 
     /// Whether nothing failed, but somebody waited for too long.
@@ -106,6 +118,9 @@ impl From<tokio_postgres::Error> for DbError {
             };
         };
         let state = refusal.code();
+        if *state == SqlState::DISK_FULL {
+            return DbError::unavailable(DiskFull(without_values(refusal)));
+        }
         if *state == SqlState::UNIQUE_VIOLATION {
             return DbError::Unique(constraint_column(refusal.table(), refusal.constraint()));
         }

@@ -2,7 +2,8 @@
 //!
 //! Only a write can tell: a full disk, a file system that became read-only and a PostgreSQL that follows another one
 //! all answer reads. So a tiny write is tried, seldom: its outcome counts for some seconds, unless a write of the
-//! product fails meanwhile.
+//! product fails meanwhile. On a full disk the tiny write may still fit, so a write of the product that failed for lack of
+//! space counts for some seconds by itself.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex as StdMutex, PoisonError};
@@ -17,6 +18,8 @@ use crate::error::DbError;
 
 /// How long a write that was tried and succeeded counts.
 const GOOD_FOR: Duration = Duration::from_secs(5);
+/// How long a write of the product that failed for lack of space counts.
+const FULL_FOR: Duration = Duration::from_secs(10);
 /// The pause between two tries while they fail.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// How long a try may take: less than those who ask usually wait.
@@ -32,6 +35,8 @@ pub(crate) struct WriteHealth {
     tried: StdMutex<Option<(Instant, Result<(), String>)>>,
     /// A write of the product failed since.
     is_doubted: AtomicBool,
+    /// When a write of the product last failed for lack of space.
+    full_at: StdMutex<Option<Instant>>,
     /// Held by whoever tries, so that many who ask cost one write.
     turn: Mutex<()>,
 }
@@ -51,10 +56,22 @@ impl WriteHealth {
         if matches!(failure, DbError::Unavailable(_) | DbError::Failed(_)) && !failure.is_late() {
             self.is_doubted.store(true, Relaxed);
         }
+        if failure.is_full() {
+            *self.full_at.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+        }
+    }
+
+    /// Returns whether a write of the product failed for lack of space a moment ago.
+    fn was_full(&self) -> bool {
+        let full_at = *self.full_at.lock().unwrap_or_else(PoisonError::into_inner);
+        full_at.is_some_and(|at| at.elapsed() < FULL_FOR)
     }
 
     /// What the last try said, as long as it counts.
     fn known(&self) -> Option<Result<(), String>> {
+        if self.was_full() {
+            return Some(Err("there was no space left for a write".to_owned()));
+        }
         let tried = self.tried.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let (at, outcome) = tried?;
         let good_for = match (&outcome, self.is_doubted.load(Relaxed)) {
@@ -102,8 +119,7 @@ impl Db {
 
 async fn probe(db: &Db) -> Result<(), String> {
     db.check_place().map_err(|error| reason(&error.into()))?;
-    let written = db.write(|tx| Box::pin(async move { Ok(tx.run(&[PROBE], &[]).await?) })).await;
-    match written {
+    match db.probe(PROBE).await {
         Ok(0) => Err("its schema was not made".to_owned()),
         Ok(_) => Ok(()),
         Err(error) => Err(reason(&error)),

@@ -1,7 +1,11 @@
 //! Health, metrics, the OpenAPI document and the reference page.
 
+use std::time::Duration;
+
 use latchkey_app::GROUPS;
 use latchkey_testkit::TestServer;
+use serde_json::json;
+use tokio::time::{advance, pause, resume};
 
 #[tokio::test]
 async fn health_and_readiness_answer_without_credentials() {
@@ -10,6 +14,50 @@ async fn health_and_readiness_answer_without_credentials() {
         let answer = t.call(None, "GET", path, None).await;
         assert_eq!((answer.status, &answer.bytes[..]), (200, text.as_bytes()), "{path}");
     }
+}
+
+/// On a full disk a tiny write may still fit, while writes of the product fail.
+#[tokio::test]
+async fn readiness_fails_for_ten_seconds_after_a_write_without_space() {
+    let t = TestServer::start().await;
+    let readiness = async || t.call(None, "GET", "/readyz", None).await.status;
+    assert_eq!(readiness().await, 200);
+    match t.db().engine() {
+        "SQLite" => fill(&t).await,
+        _ => {
+            let full =
+                "DO $$ BEGIN RAISE EXCEPTION 'no space left on device' USING ERRCODE = '53100'; END $$";
+            let write = t.db().write(move |tx| Box::pin(async move { Ok(tx.run(&[full], &[]).await?) }));
+            assert_eq!(write.await.unwrap_err().status(), 503);
+        }
+    }
+    assert_eq!(readiness().await, 503);
+    pause();
+    advance(Duration::from_secs(9)).await;
+    resume();
+    assert_eq!(readiness().await, 503);
+    pause();
+    advance(Duration::from_secs(2)).await;
+    resume();
+    assert_eq!(readiness().await, 200, "the tiny write fits");
+}
+
+/// Lets the database file grow no more, and creates users until one does not fit.
+async fn fill(t: &TestServer) {
+    let limit = t.db().write(|tx| {
+        Box::pin(async move { Ok(tx.all(&["PRAGMA max_page_count = 1"], &[], |row| row.int(0)).await?) })
+    });
+    limit.await.unwrap();
+    for number in 0..10_000 {
+        let metadata = json!({"text": "x".repeat(4000)});
+        let user =
+            json!({"email_address": [format!("user{number}@example.com")], "public_metadata": metadata});
+        match t.post("/v1/users", user).await {
+            answer if answer.status == 503 => return answer.is_error(503, "service_unavailable"),
+            answer => answer.ok(),
+        };
+    }
+    panic!("the file still grows");
 }
 
 async fn metrics(t: &TestServer) -> String {
