@@ -330,7 +330,9 @@ fn settings() -> Command {
                      latchkey settings set session.lifetime_seconds=86400 display.application_name='My app'\n  \
                      latchkey settings set 'attributes.phone_number={\"enabled\": false}'\n  \
                      latchkey settings set 'attributes.email_address.first_factors=[\"email_link\"]'\n  \
-                     latchkey settings get --json > settings.json; latchkey settings set --file settings.json",
+                     latchkey settings get --json > settings.json; latchkey settings set --file settings.json\n\n\
+                     Other users of the machine can read command lines. Give secrets by a file or by the \
+                     standard input: latchkey settings set --file - < secrets.json",
                 )
                 .arg(
                     Arg::new("change")

@@ -30,6 +30,7 @@ mod clients;
 mod clock_steps;
 mod contract;
 mod credentials;
+mod documents;
 mod domains;
 mod email_addresses;
 mod entry_lists;
