@@ -19,7 +19,7 @@ use latchkey_base::kinds::InstanceId;
 use latchkey_base::{Code, Error, Result, Time};
 use latchkey_db::CopiedRow;
 use latchkey_kernel::callers::PROXY_KEY;
-use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network};
+use latchkey_kernel::cx::{Encrypted, Proxied, Trust, client_network, is_from_private_network};
 use latchkey_kernel::domains::rules as domains;
 use latchkey_kernel::limits::{RateLimits, weight};
 use latchkey_kernel::recent_answers::RequestWords;
@@ -170,6 +170,11 @@ async fn admit(state: &AppState, request: &mut Request) -> Result<Admitted> {
     let is_encrypted = request.extensions().get::<Encrypted>().is_some();
     let mut tx = app.db.read().await?;
     let (site, rows) = site::find(app, &mut tx, request.headers(), is_encrypted, client.as_ref()).await?;
+    // The proxy of an application has proven with the secret key whose visitors it brings.
+    let is_private = || is_from_private_network(app, request.headers(), request.extensions());
+    if site.is_development() && !site.is_proxied && !is_private() {
+        site::check_private(&mut tx).await?;
+    }
     drop(tx);
     if !operation.is_some_and(|operation| operation.from_other_sites) {
         check_origin(&site, request.headers())?;

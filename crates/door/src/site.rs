@@ -281,6 +281,20 @@ async fn check_development_only(tx: &mut Tx) -> Result<()> {
     }
 }
 
+/// Refuses a visitor of the internet to a development instance once the server has a production instance. The instance trusts
+/// everybody who reaches it, and a proxy that passes on any host would let an attacker in with `Host: localhost`.
+pub async fn check_private(tx: &mut Tx) -> Result<()> {
+    if store::has_any(tx, Environment::Production).await? {
+        Err(Error::new(Code::HostInvalid).saying(
+            "The development instance answers visitors of this machine and of private networks only, because the server \
+             has a production instance. A proxy in front of the server must be in `trusted_proxies` and set \
+             X-Forwarded-For.",
+        ))
+    } else {
+        Ok(())
+    }
+}
+
 async fn look(
     tx: &mut Tx,
     by: &InstanceBy<'_>,

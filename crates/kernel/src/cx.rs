@@ -23,6 +23,7 @@ use serde::Serialize;
 
 use crate::auth::SecretKey;
 use crate::jobs::JobParts;
+use crate::origins;
 use crate::outbox::ChangeOrigin;
 use crate::reads::{LongTurn, Reads};
 use crate::registry::Registry;
@@ -296,6 +297,26 @@ pub fn client_network(headers: &HeaderMap, extensions: &Extensions, trust: Trust
     client(headers, extensions, trust).network
 }
 
+/// Headers that proxies add to a request. Browsers and SDKs send none of them.
+const FORWARDING: [&str; 6] =
+    ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+
+/// Returns whether a request comes from this machine or from a private network. Requests that a proxy forwarded come from
+/// there only if the proxy is trusted: any other proxy on this machine would make all visitors of the internet local.
+pub fn is_from_private_network(app: &App, headers: &HeaderMap, extensions: &Extensions) -> bool {
+    is_private(headers, extensions, &app.trusted_proxies)
+}
+
+fn is_private(headers: &HeaderMap, extensions: &Extensions, trusted: &[IpAddr]) -> bool {
+    let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else { return false };
+    let peer = peer.ip().to_canonical();
+    let is_trusted = trusted.iter().any(|proxy| proxy.to_canonical() == peer);
+    if !is_trusted && FORWARDING.iter().any(|name| headers.contains_key(*name)) {
+        return false;
+    }
+    forwarded_for(headers, peer, trusted).is_some_and(origins::is_local_address)
+}
+
 /// Where a request comes from.
 struct ClientAddress {
     /// None where it cannot be known.
@@ -422,6 +443,36 @@ mod tests {
             headers.insert("x-forwarded-for", HeaderValue::from_static(written));
             assert!(networks(&headers).iter().all(|network| !network.is_here()), "{written}");
         }
+    }
+
+    #[test]
+    fn private_network_is_where_the_visitor_is_and_not_the_proxy() {
+        let (trusted, foreign) = ([IpAddr::from([127, 0, 0, 1])], []);
+        let is_private_peer =
+            |peer: [u8; 4], written: Option<(&'static str, &'static str)>, trusted: &[IpAddr]| {
+                let (mut extensions, mut headers) = (Extensions::new(), HeaderMap::new());
+                extensions.insert(ConnectInfo(SocketAddr::from((peer, 80))));
+                if let Some((name, value)) = written {
+                    headers.insert(name, HeaderValue::from_static(value));
+                }
+                is_private(&headers, &extensions, trusted)
+            };
+        let here = [127, 0, 0, 1];
+        for peer in [here, [10, 1, 2, 3], [192, 168, 0, 9]] {
+            assert!(
+                is_private_peer(peer, None, &foreign) && is_private_peer(peer, None, &trusted),
+                "{peer:?}"
+            );
+            for name in FORWARDING {
+                assert!(!is_private_peer(peer, Some((name, "10.0.0.9")), &foreign), "{peer:?} {name}");
+            }
+        }
+        assert!(!is_private_peer([9, 9, 9, 9], None, &trusted));
+        assert!(is_private_peer(here, Some(("x-forwarded-for", "10.0.0.9")), &trusted));
+        for visitor in ["9.9.9.9", "10.0.0.9, 9.9.9.9", "unknown"] {
+            assert!(!is_private_peer(here, Some(("x-forwarded-for", visitor)), &trusted), "{visitor}");
+        }
+        assert!(!is_private(&HeaderMap::new(), &Extensions::new(), &trusted));
     }
 
     #[test]

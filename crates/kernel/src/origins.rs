@@ -41,6 +41,14 @@ fn is_local_name(name: &str) -> bool {
     (!name.contains('.') && !is_public()) || LOCAL_DOMAINS.iter().any(|domain| is_within(name, domain))
 }
 
+/// Returns whether an address belongs to this machine or to a private network.
+pub fn is_local_address(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => is_local_v4(address),
+        IpAddr::V6(address) => is_local_v6(address),
+    }
+}
+
 /// `0.0.0.0` is this machine to browsers that take it at all.
 fn is_local_v4(address: Ipv4Addr) -> bool {
     address.is_loopback() || address.is_private() || address.is_link_local() || address.is_unspecified()

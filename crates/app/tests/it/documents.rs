@@ -27,3 +27,16 @@ fn documents_give_no_secrets_on_the_command_line() {
         }
     }
 }
+
+/// Without a default server nginx passes `Host: localhost` on to the development instance.
+#[test]
+fn nginx_recipes_answer_no_other_names() {
+    for name in ["README.md", "docs/PRODUCTION.md"] {
+        let text = fs::read_to_string(repository().join(name)).unwrap();
+        let recipes = text.split("```nginx").skip(1).map(|rest| rest.split("```").next().unwrap());
+        for recipe in recipes.filter(|recipe| recipe.contains("proxy_pass")) {
+            let (_, server) = recipe.split_once(" default_server;").expect(name);
+            assert!(server.split('}').next().unwrap().contains("return 444;"), "{name}: {recipe}");
+        }
+    }
+}

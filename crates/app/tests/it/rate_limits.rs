@@ -244,7 +244,7 @@ async fn what_somebody_adds_that_writes_for_anybody_is_limited_by_default() {
                 let request = Request::builder().method(method).uri(format!("{prefix}{path}"));
                 let request = request.header("host", &t.tenant.frontend_api);
                 let mut request = request.body(Body::empty()).unwrap();
-                request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([192, 0, 2, last], 4000))));
+                request.extensions_mut().insert(ConnectInfo(SocketAddr::from(([10, 192, 2, last], 4000))));
                 let response = face.clone().oneshot(request).await.unwrap();
                 (response.status().as_u16(), response.headers().contains_key("retry-after"))
             };

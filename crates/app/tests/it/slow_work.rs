@@ -38,7 +38,7 @@ async fn hold(pool: impl Fn() -> Arc<TestServer>, lane: fn(&TestServer) -> &Slow
 
 /// A job of a person of a tenant.
 fn somebody(t: &Arc<TestServer>, tenant: &Tenant, number: usize) -> JoinHandle<Result<()>> {
-    let address = Ipv4Addr::from([192, 0, 2, u8::try_from(number).unwrap()]);
+    let address = Ipv4Addr::from([10, 192, 2, u8::try_from(number).unwrap()]);
     let (t, owner) = (t.clone(), WorkOwner::network(&tenant.id, Network::of(address.into())));
     tokio::spawn(async move { t.app.uploads.run(&owner, || ()).await })
 }

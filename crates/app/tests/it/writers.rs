@@ -52,7 +52,7 @@ fn is_refused(answer: &Answer) {
 #[tokio::test]
 async fn strangers_of_one_address_write_so_much_and_no_more() {
     let t = limited().await;
-    let address = [203, 0, 113, 7];
+    let address = [10, 203, 113, 7];
     let most = STRANGERS_OF_ADDRESS.requests as usize;
     let before = std::iter::repeat_n(Ipv4Addr::from(address).to_string(), most - 1);
     assert_eq!(strangers(&t, &t.other, before).await, most - 1);
@@ -62,7 +62,7 @@ async fn strangers_of_one_address_write_so_much_and_no_more() {
         is_refused(&at(&t, &t.other, address).post(path, json!({"identifier": "ada"})).await);
     }
     assert_eq!(t.everything().await, everything, "nothing was written");
-    at(&t, &t.other, [203, 0, 113, 8]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 203, 113, 8]).post("/v1/client", json!({})).await.ok();
     at(&t, &t.tenant, address).post("/v1/client", json!({})).await.ok();
     t.clock.advance_ms(STRANGERS_OF_ADDRESS.window_ms);
     at(&t, &t.other, address).post("/v1/client", json!({})).await.ok();
@@ -72,11 +72,11 @@ async fn strangers_of_one_address_write_so_much_and_no_more() {
 async fn strangers_of_one_network_do_not_take_everything() {
     let t = limited().await;
     let most = STRANGERS_OF_NETWORK.requests as usize;
-    let many = (0..most + 500).map(|number| format!("203.0.{}.{}", number / 250, number % 250));
+    let many = (0..most + 500).map(|number| format!("10.203.{}.{}", number / 250, number % 250));
     assert_eq!(strangers(&t, &t.other, many).await, most);
-    is_refused(&at(&t, &t.other, [203, 0, 250, 250]).post("/v1/client", json!({})).await);
-    at(&t, &t.other, [198, 51, 100, 1]).post("/v1/client", json!({})).await.ok();
-    let many = (0..most + 500).map(|number| format!("2001:db8:{number:x}::1"));
+    is_refused(&at(&t, &t.other, [10, 203, 250, 250]).post("/v1/client", json!({})).await);
+    at(&t, &t.other, [10, 198, 100, 1]).post("/v1/client", json!({})).await.ok();
+    let many = (0..most + 500).map(|number| format!("fd00:db8:{number:x}::1"));
     assert_eq!(strangers(&t, &t.tenant, many).await, most);
 }
 
@@ -90,19 +90,19 @@ async fn strangers_with_thousands_of_addresses_leave_room_for_those_who_are_know
     let admitted = strangers(&t, &t.tenant, many).await;
     // The browser that is known now was a stranger once.
     assert_eq!(admitted + 1, (STRANGERS.requests + RESERVE_OF_STRANGERS.requests) as usize);
-    is_refused(&at(&t, &t.tenant, [198, 51, 100, 1]).post("/v1/client", json!({})).await);
-    is_refused(&at(&t, &t.tenant, [198, 51, 100, 1]).post("/v1/dev_browser", json!({})).await);
+    is_refused(&at(&t, &t.tenant, [10, 198, 100, 1]).post("/v1/client", json!({})).await);
+    is_refused(&at(&t, &t.tenant, [10, 198, 100, 1]).post("/v1/dev_browser", json!({})).await);
     let begun = known.post("/v1/client/sign_ins", json!({"identifier": "me@example.com"})).await;
     assert_eq!(begun.ok()["response"]["status"], "needs_first_factor");
     me.patch("/v1/me", json!({"first_name": "Ada"})).await.ok();
     // Other instances have a sum of their own.
-    at(&t, &t.other, [198, 51, 100, 1]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 198, 100, 1]).post("/v1/client", json!({})).await.ok();
 }
 
 /// As many requests of strangers as use up their sum, from four addresses in four networks.
 async fn use_up_sum(t: &TestServer, tenant: &Tenant) {
     let most = STRANGERS.requests as usize;
-    let heavy = (0..most).map(|number| format!("203.{}.0.1", number % 4));
+    let heavy = (0..most).map(|number| format!("10.{}.0.1", 203 + number % 4));
     assert_eq!(strangers(t, tenant, heavy).await, most);
 }
 
@@ -110,31 +110,31 @@ async fn use_up_sum(t: &TestServer, tenant: &Tenant) {
 async fn a_few_addresses_that_ask_for_much_leave_a_reserve_to_those_who_ask_for_little() {
     let t = limited().await;
     use_up_sum(&t, &t.other).await;
-    is_refused(&at(&t, &t.other, [203, 0, 0, 1]).post("/v1/client", json!({})).await);
+    is_refused(&at(&t, &t.other, [10, 203, 0, 1]).post("/v1/client", json!({})).await);
     // Not even somebody in the same network is shut out by one address.
-    at(&t, &t.other, [203, 0, 0, 2]).post("/v1/client", json!({})).await.ok();
-    at(&t, &t.other, [198, 51, 100, 1]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 203, 0, 2]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 198, 100, 1]).post("/v1/client", json!({})).await.ok();
     let light = LIGHT_STRANGER as usize;
-    let one = std::iter::repeat_n("192.0.2.1".to_owned(), light + 5);
+    let one = std::iter::repeat_n("10.192.2.1".to_owned(), light + 5);
     assert_eq!(strangers(&t, &t.other, one).await, light, "an address");
     let most = RESERVE_OF_STRANGERS_OF_NETWORK.requests as usize;
     let many = (0..most + 50).map(|number| format!("10.1.{number}.1"));
     assert_eq!(strangers(&t, &t.other, many).await, most, "a network");
-    let many = (0..most + 50).map(|number| format!("2001:db8:{number:x}::1"));
+    let many = (0..most + 50).map(|number| format!("fd00:db8:{number:x}::1"));
     assert_eq!(strangers(&t, &t.other, many).await, most, "a network of IPv6");
-    at(&t, &t.other, [198, 51, 100, 2]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 198, 100, 2]).post("/v1/client", json!({})).await.ok();
 }
 
 #[tokio::test]
 async fn whoever_is_refused_for_what_others_ask_is_not_counted() {
     let t = limited().await;
     let most = STRANGERS_OF_NETWORK.requests as usize;
-    let many = (0..most).map(|number| format!("203.0.{}.{}", number / 250, number % 250));
+    let many = (0..most).map(|number| format!("10.203.{}.{}", number / 250, number % 250));
     assert_eq!(strangers(&t, &t.other, many).await, most);
     let many = (0..20_000).map(|number| format!("{}.{}.{}.1", 11 + number % 190, number % 256, number % 251));
     strangers(&t, &t.tenant, many).await;
     t.clock.advance_ms(STRANGERS.window_ms - 1000);
-    let often = || std::iter::repeat_n("203.0.200.1".to_owned(), STRANGERS_OF_ADDRESS.requests as usize);
+    let often = || std::iter::repeat_n("10.203.200.1".to_owned(), STRANGERS_OF_ADDRESS.requests as usize);
     assert_eq!(strangers(&t, &t.other, often()).await, 0, "the network is used up");
     assert_eq!(strangers(&t, &t.tenant, often()).await, 0, "sum and reserve are used up");
     t.clock.advance_ms(1000);
@@ -146,14 +146,14 @@ async fn whoever_is_refused_for_what_others_ask_is_not_counted() {
 #[tokio::test]
 async fn a_client_token_that_is_no_longer_good_is_that_of_a_stranger() {
     let t = limited().await;
-    let address = [203, 0, 113, 7];
+    let address = [10, 203, 113, 7];
     let (mut stale, mut known) = (at(&t, &t.other, address), at(&t, &t.other, address));
     for browser in [&mut stale, &mut known] {
         browser.post("/v1/client", json!({})).await.ok();
     }
     let old = stale.cookies["__client"].clone();
     stale.delete("/v1/client").await.ok();
-    let often = std::iter::repeat_n("203.0.113.7".to_owned(), STRANGERS_OF_ADDRESS.requests as usize);
+    let often = std::iter::repeat_n("10.203.113.7".to_owned(), STRANGERS_OF_ADDRESS.requests as usize);
     strangers(&t, &t.other, often).await;
     stale.cookies.insert("__client".into(), old);
     is_refused(&stale.post("/v1/client", json!({})).await);
@@ -163,14 +163,14 @@ async fn a_client_token_that_is_no_longer_good_is_that_of_a_stranger() {
 #[tokio::test]
 async fn a_client_writes_so_much_from_whatever_address() {
     let t = limited().await;
-    let mut browser = at(&t, &t.other, [203, 0, 113, 7]);
+    let mut browser = at(&t, &t.other, [10, 203, 113, 7]);
     browser.post("/v1/client", json!({})).await.ok();
     for number in 0..WRITES_OF_CLIENT.requests {
-        browser.address.set_ip(Ipv4Addr::from([198, 51, 100, (number % 200) as u8]).into());
+        browser.address.set_ip(Ipv4Addr::from([10, 198, 100, (number % 200) as u8]).into());
         assert_eq!(browser.post("/v1/client", json!({})).await.status, 200);
     }
     is_refused(&browser.post("/v1/client", json!({})).await);
-    at(&t, &t.other, [198, 51, 100, 1]).post("/v1/client", json!({})).await.ok();
+    at(&t, &t.other, [10, 198, 100, 1]).post("/v1/client", json!({})).await.ok();
 }
 
 #[tokio::test]
@@ -205,7 +205,7 @@ async fn clients_on_which_nobody_is_signed_in_do_not_count_as_people() {
     let of_a_day = || t.app.throttle.long_windows(Keys::Known);
     let before = of_a_day();
     for last in 0..50 {
-        let mut browser = at(&t, &t.tenant, [203, 0, 113, last]);
+        let mut browser = at(&t, &t.tenant, [10, 203, 113, last]);
         browser.post("/v1/client", json!({})).await.ok();
         for operation in ["end", "remove", "touch", "verify"] {
             let answer = browser.post(&of_unknown(operation), json!({"level": "first_factor"})).await;
@@ -220,7 +220,7 @@ async fn clients_on_which_nobody_is_signed_in_do_not_count_as_people() {
 #[tokio::test]
 async fn a_client_on_which_nobody_is_signed_in_asks_for_sessions_as_often_as_it_writes() {
     let t = limited().await;
-    let mut browser = at(&t, &t.other, [203, 0, 113, 7]);
+    let mut browser = at(&t, &t.other, [10, 203, 113, 7]);
     browser.post("/v1/client", json!({})).await.ok();
     for _ in 0..WRITES_OF_CLIENT.requests {
         browser.post(&of_unknown("end"), json!({})).await.is_error(404, "resource_not_found");
@@ -260,7 +260,7 @@ async fn strangers_store_a_bounded_number_of_bytes() {
     let body = json!({"unsafe_metadata": json!({"text": "x".repeat(8000)}).to_string()});
     let mut admitted = 0;
     loop {
-        let answer = at(&t, &t.other, [203, 0, 113, 7]).post("/v1/client/sign_ups", body.clone()).await;
+        let answer = at(&t, &t.other, [10, 203, 113, 7]).post("/v1/client/sign_ups", body.clone()).await;
         if answer.status == 429 {
             is_refused(&answer);
             break;
@@ -295,7 +295,7 @@ async fn clients_that_write_much_leave_a_reserve_to_those_that_write_little() {
     t.clock.advance_ms(WRITES_OF_CLIENT.window_ms);
     use_up_writes_of_clients(&t).await;
     light.post("/v1/client", json!({})).await.ok();
-    heavy.address.set_ip(Ipv4Addr::from([198, 51, 100, 1]).into());
+    heavy.address.set_ip(Ipv4Addr::from([10, 198, 100, 1]).into());
     heavy.post("/v1/client", json!({})).await.ok();
     is_refused(&heavy.post("/v1/client", json!({})).await);
 }
@@ -342,7 +342,7 @@ async fn a_person_makes_so_many_changes_from_whatever_address_or_browser() {
     }
     is_refused(&rename(&mut me, "Ada").await);
     let mut elsewhere = crate::me::support::sign_in(&t, &me.user).await;
-    elsewhere.browser.address.set_ip(Ipv4Addr::from([198, 51, 100, 1]).into());
+    elsewhere.browser.address.set_ip(Ipv4Addr::from([10, 198, 100, 1]).into());
     is_refused(&rename(&mut elsewhere, "Ada").await);
     let added = json!({"email_address": "more@example.com"});
     is_refused(&me.browser.post("/v1/me/email_addresses", added).await);
@@ -393,20 +393,20 @@ fn set_address(me: &mut Me<'_>, address: [u8; 4]) {
 async fn people_of_one_address_make_so_many_changes_a_day() {
     let t = limited().await;
     let mut me = me(&t).await;
-    set_address(&mut me, [203, 0, 113, 7]);
+    set_address(&mut me, [10, 203, 113, 7]);
     let most = CHANGES_OF_ADDRESS_DAILY.requests as usize - 1;
-    assert_eq!(changes(&t, 1, std::iter::repeat_n("203.0.113.7".to_owned(), most)).await, most);
+    assert_eq!(changes(&t, 1, std::iter::repeat_n("10.203.113.7".to_owned(), most)).await, most);
     rename(&mut me, "Ada").await.ok();
     let events = t.events().await.len();
     is_refused(&rename(&mut me, "Grace").await);
     is_refused(&me.browser.post(&of_unknown("end"), json!({})).await);
     assert_eq!(t.events().await.len(), events);
     me.browser.post(&of_unknown("touch"), json!({})).await.is_error(404, "resource_not_found");
-    for elsewhere in [[203, 0, 113, 8], [127, 0, 0, 1]] {
+    for elsewhere in [[10, 203, 113, 8], [127, 0, 0, 1]] {
         set_address(&mut me, elsewhere);
         rename(&mut me, "Grace").await.ok();
     }
-    set_address(&mut me, [203, 0, 113, 7]);
+    set_address(&mut me, [10, 203, 113, 7]);
     t.clock.advance_ms(CHANGES_OF_ADDRESS_DAILY.window_ms);
     rename(&mut me, "Grace").await.ok();
 }
@@ -415,20 +415,20 @@ async fn people_of_one_address_make_so_many_changes_a_day() {
 async fn people_of_one_network_make_so_many_changes_a_day() {
     let t = limited().await;
     let most = CHANGES_OF_NETWORK_DAILY.requests as usize;
-    let from = |number: usize| format!("203.0.{}.{}", number % 100, number / 100 % 250);
+    let from = |number: usize| format!("10.203.{}.{}", number % 100, number / 100 % 250);
     assert_eq!(changes(&t, LIGHT_PERSON, (0..1000).map(from)).await, 1000, "they do not count");
     assert_eq!(changes(&t, LIGHT_PERSON + 1, (0..most + 500).map(from)).await, most);
     let mut me = me(&t).await;
-    set_address(&mut me, [203, 0, 250, 250]);
+    set_address(&mut me, [10, 203, 250, 250]);
     for number in 0..LIGHT_PERSON {
         rename(&mut me, &format!("Ada {number}")).await.ok();
     }
     is_refused(&rename(&mut me, "Ada").await);
-    set_address(&mut me, [198, 51, 100, 1]);
+    set_address(&mut me, [10, 198, 100, 1]);
     rename(&mut me, "Ada").await.ok();
     // What all people of the instance may do is used up by half.
     t.clock.advance_ms(CHANGES_OF_INSTANCE_DAILY.window_ms);
-    let many = (0..most + 500).map(|number| format!("2001:db8:{:x}::1", number % 1000));
+    let many = (0..most + 500).map(|number| format!("fd00:db8:{:x}::1", number % 1000));
     assert_eq!(changes(&t, LIGHT_PERSON + 1, many).await, most, "a network of IPv6");
 }
 

@@ -122,6 +122,32 @@ async fn a_setting_lets_the_development_instance_answer_unknown_hosts() {
     assert_eq!(answer["display_config"]["instance_environment_type"], "development");
 }
 
+/// Attack: a visitor of the internet reaches the development instance through a proxy that passes on `Host: localhost`.
+#[tokio::test]
+async fn development_instance_beside_production_serves_private_networks_only() {
+    let t = TestServer::start().await;
+    let visit = async |host: &str, peer: [u8; 4], forwarded: Option<&'static str>| {
+        let mut browser = t.browser_at_host(host);
+        browser.address = (peer, 40_000).into();
+        browser.headers.extend(forwarded.map(|visitor| ("x-forwarded-for", visitor)));
+        browser.origin = None;
+        browser.get("/v1/environment").await
+    };
+    let (here, there) = ([127, 0, 0, 1], [198, 51, 100, 7]);
+    for host in ["localhost:3401", &t.tenant.frontend_api] {
+        visit(host, here, None).await.ok();
+        visit(host, [172, 17, 0, 1], None).await.ok();
+        visit(host, there, None).await.is_error(400, "host_invalid");
+        for visitor in ["198.51.100.7", "127.0.0.1"] {
+            visit(host, here, Some(visitor)).await.is_error(400, "host_invalid");
+        }
+    }
+    visit(&t.other.frontend_api, there, Some("198.51.100.8")).await.ok();
+    t.run_sql("DELETE FROM instances WHERE environment = 'production'", vec![]).await;
+    visit("localhost:3401", there, None).await.ok();
+    visit("localhost:3401", here, Some("198.51.100.7")).await.ok();
+}
+
 type Headers = &'static [(&'static str, &'static str)];
 
 #[tokio::test]
@@ -206,6 +232,8 @@ fn brought(t: &TestServer, key: Option<&str>, ticket: &str) -> axum::http::Reque
 #[tokio::test]
 async fn what_a_proxy_brings_is_noted_under_the_address_of_the_visitor() {
     let t = TestServer::start().await;
+    // Beside it, no proxy that is unknown reaches the development instance.
+    t.run_sql("DELETE FROM instances WHERE environment = 'production'", vec![]).await;
     let user = t.user_with_email("ada@example.com").await;
     let own = t.browser().address.ip().to_string();
     for (key, address) in [(Some(t.tenant.key.as_str()), "198.51.100.7"), (None, own.as_str())] {

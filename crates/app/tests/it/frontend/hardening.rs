@@ -221,7 +221,7 @@ async fn sending_is_limited_by_address_and_a_network_counts_as_one() {
     let mut statuses = Vec::new();
     for turn in 0..12u16 {
         let mut browser = t.browser();
-        browser.address.set_ip(std::net::Ipv6Addr::new(0x2001, 0xdb8, 0, 1, turn, turn, 0, 1).into());
+        browser.address.set_ip(std::net::Ipv6Addr::new(0xfd00, 0xdb8, 0, 1, turn, turn, 0, 1).into());
         let answer = browser.post("/v1/client/sign_ins/sia_none/prepare_first_factor", json!({})).await;
         statuses.push(answer.status);
     }
@@ -233,7 +233,7 @@ async fn old_addresses_inside_new_ones_are_counted_each_by_itself() {
     let t = TestServer::start_with(RateLimits::default(), Settings::default()).await;
     for last in 0..12 {
         let mut browser = t.browser();
-        browser.address.set_ip(std::net::Ipv4Addr::new(192, 0, 2, last).to_ipv6_mapped().into());
+        browser.address.set_ip(std::net::Ipv4Addr::new(10, 192, 2, last).to_ipv6_mapped().into());
         let answer = browser.post("/v1/client/sign_ins/sia_none/prepare_first_factor", json!({})).await;
         assert_ne!(answer.status, 429);
     }
