@@ -60,6 +60,8 @@ pub struct Visitor {
     pub origin: Option<String>,
     /// Whether it is an app on a device, which keeps its token itself instead of in a cookie.
     pub is_native: bool,
+    /// Whether clerk-js sends the request, in a browser or in a native app.
+    pub is_clerk_js: bool,
     /// The digest of the token of a developer's browser.
     pub dev_browser: Option<[u8; 32]>,
     /// Whether that token was shown in a cookie, and not in the URL.
@@ -130,6 +132,7 @@ impl Visitor {
             earlier: None,
             origin: None,
             is_native: false,
+            is_clerk_js: false,
             dev_browser: None,
             is_dev_browser_in_cookie: false,
             shown_dev_browser: None,
@@ -480,7 +483,8 @@ impl Visitor {
         let is_native = authorization.is_some() || (query.is_native && !shows_cookie(&parts.headers));
         let shown = query.dev_browser.filter(|_| site.is_development());
         let origin = origin.or_else(|| own_origin(parts, &site));
-        let mut visitor = Visitor { origin, is_native, ..Visitor::at(site) };
+        let is_clerk_js = query.is_clerk_js;
+        let mut visitor = Visitor { origin, is_native, is_clerk_js, ..Visitor::at(site) };
         match (shown, authorization) {
             (Some(token), _) => visitor.enter_as_dev_browser(app, &mut tx, parts, &token).await?,
             (None, Some(token)) => {
@@ -664,6 +668,7 @@ pub(super) fn named_client(headers: &HeaderMap) -> Option<ClientId> {
 struct VisitorQuery {
     dev_browser: Option<String>,
     is_native: bool,
+    is_clerk_js: bool,
 }
 
 impl VisitorQuery {
@@ -674,6 +679,7 @@ impl VisitorQuery {
                 cookies::DEV_BROWSER | "__dev_session" if !value.is_empty() => {
                     found.dev_browser = Some(value);
                 }
+                "_clerk_js_version" => found.is_clerk_js = true,
                 "_is_native" => found.is_native = value == "1" || value == "true",
                 _ => (),
             }

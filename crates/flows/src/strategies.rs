@@ -60,6 +60,17 @@ pub trait FirstFactor: Send + Sync {
         false
     }
 
+    /// Connects the account of a user that waits until a native app shows the nonce of its return URL.
+    fn confirm<'a>(
+        &'a self,
+        _cx: &'a Cx,
+        _visitor: &'a Visitor,
+        _user: &'a User,
+        _nonce: &'a str,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(async { Err(Error::new(Code::ClientStateInvalid)) })
+    }
+
     /// Uses up what proved that it is this user, inside the transaction in which they are locked: a counter, an
     /// assertion that is good once. `proof` is what `examine` returned with them. Returns the user as saved; an error
     /// keeps them out.

@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 use url::{ParseError, Url};
 
+use super::connecting;
 use super::protocol::{self, AuthorizeRequest, Connection, PendingVisit};
 use super::providers::profiles;
 use super::verdicts::{self, AccountProof};
@@ -45,6 +46,10 @@ pub(super) struct KeptAttempt {
     pub(super) complete_url: String,
     /// Whether a native app began: it opens a browser that does not have its client.
     pub(super) is_native: bool,
+    /// Whether that app shows a nonce before it goes on from signing in to signing up, or back, as clerk-js does. Other SDKs take
+    /// a nonce for the end of the attempt.
+    #[serde(default)]
+    pub(super) shows_every_nonce: bool,
     /// The session in which somebody began to connect an account.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<SessionId>,
@@ -90,8 +95,16 @@ pub(super) async fn begin(
     let (url, pending) = protocol::authorize(cx, connection, request).await?;
     // An app is told by an address of its own. Pages of the web have cookies by which they are known.
     let is_native = visitor.is_native && [&redirect_url, &complete_url].iter().all(|url| !is_of_web(url));
-    let session = order.session.cloned();
-    let kept = KeptAttempt { pending, redirect_uri, redirect_url, complete_url, is_native, session };
+    let (session, shows_every_nonce) = (order.session.cloned(), visitor.is_clerk_js);
+    let kept = KeptAttempt {
+        pending,
+        redirect_uri,
+        redirect_url,
+        complete_url,
+        is_native,
+        shows_every_nonce,
+        session,
+    };
     let details = json!({ "external_verification_redirect_url": url });
     Ok(Challenge {
         secret: Some(digest(&state)),
@@ -193,19 +206,31 @@ impl FirstFactor for ProviderAccounts {
             let act = shown.visitor.act(cx);
             match (shown.challenge, shown.challenge.and_then(|asked| asked.newcomer.clone())) {
                 // Somebody who wanted to sign up, and is a user already.
-                (Some(asked), Some(newcomer)) if shown.purpose == ProofPurpose::Transfer => {
-                    match began_natively(&act, asked)? {
-                        true => verdicts::of_unconfirmed(cx, &act, *newcomer).await,
-                        false => verdicts::acted_on(cx, &act, *newcomer).await,
+                (Some(_), Some(newcomer)) if shown.purpose == ProofPurpose::Transfer => {
+                    if newcomer.is_unconfirmed {
+                        verdicts::of_unconfirmed(cx, &act, *newcomer).await
+                    } else {
+                        verdicts::acted_on(cx, &act, *newcomer).await
                     }
                 }
                 (Some(asked), Some(newcomer)) if is_returned(asked, shown.fields) => {
-                    judged(cx, &act, shown.purpose, *newcomer).await
+                    let confirmed = Newcomer { is_unconfirmed: false, ..*newcomer };
+                    judged(cx, &act, shown.purpose, confirmed).await
                 }
                 _ if is_by_token(shown.strategy.name()) => by_token(cx, &act, &shown).await,
                 _ => Err(Error::param(Code::VerificationStrategyInvalid, "strategy")),
             }
         })
+    }
+
+    fn confirm<'a>(
+        &'a self,
+        cx: &'a Cx,
+        visitor: &'a Visitor,
+        user: &'a User,
+        nonce: &'a str,
+    ) -> BoxFuture<'a, Result<()>> {
+        Box::pin(connecting::confirm(cx, visitor, user, nonce))
     }
 
     fn redeem<'a>(
@@ -225,15 +250,6 @@ async fn judged(cx: &Cx, act: &Act, purpose: ProofPurpose, newcomer: Newcomer) -
         ProofPurpose::SignUp => Ok(ProofVerdict::Nobody(Box::new(newcomer))),
         ProofPurpose::Reverification | ProofPurpose::SecondFactor => verdicts::again(cx, act, newcomer).await,
         ProofPurpose::SignIn | ProofPurpose::Transfer => verdicts::acted_on(cx, act, newcomer).await,
-    }
-}
-
-/// Whether an app began, in a browser that cannot tell who did.
-fn began_natively(act: &Act, asked: &Challenge) -> Result<bool> {
-    match asked.sealed {
-        Some(_) => Ok(kept(act, asked)?.is_native),
-        // A token of the provider, which the page or app itself has shown.
-        None => Ok(false),
     }
 }
 

@@ -200,6 +200,7 @@ impl Returned {
     pub(super) fn newcomer(&mut self, act: &Act) -> Result<Newcomer> {
         let nothing = Err(Error::new(Code::OauthCallbackInvalid));
         let (connection, granted) = std::mem::replace(&mut self.granted, nothing)?;
-        verdicts::newcomer(act, &connection, granted.profile, Some(&granted.tokens))
+        let newcomer = verdicts::newcomer(act, &connection, granted.profile, Some(&granted.tokens))?;
+        Ok(Newcomer { is_unconfirmed: self.kept.is_native, ..newcomer })
     }
 }

@@ -7,10 +7,12 @@ use latchkey_db::{Tx, unique_violation};
 use latchkey_door::redirects::{self, Destination};
 use latchkey_door::visitor::Visitor;
 use latchkey_flows::sign_in::registered::{failed, taken};
+use latchkey_flows::strategies::RETURN_NONCE;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::IDENTIFICATIONS_PER_KIND;
 use latchkey_people::challenges::account::ProvenAccount;
-use latchkey_people::challenges::model::{Challenge, ChallengeFailure, Newcomer};
+use latchkey_people::challenges::links::digest;
+use latchkey_people::challenges::model::{Challenge, Newcomer, State};
 use latchkey_people::challenges::rules::failure;
 use latchkey_people::external_accounts::{change, rules};
 use latchkey_people::restrictions::check::check_added;
@@ -21,6 +23,7 @@ use latchkey_presence::sessions::store as sessions;
 
 use super::attempts::kept;
 use super::callback::Returned;
+use super::returning::held;
 use super::verdicts;
 
 /// Takes the answer of a provider for an account that somebody wants to connect. From then on nobody else can answer.
@@ -73,7 +76,9 @@ async fn take_in(
     Ok((id, asked))
 }
 
-/// Connects the account, or notes why not. Returns where the browser goes.
+/// Connects the account, or notes why not. Returns where the browser goes. An account for a native app waits until the app
+/// shows the nonce of its return URL, unless the account is the user's by something else: an attacker may have begun, and
+/// sent the owner of the account to the provider.
 pub(super) async fn settle(
     cx: &Cx,
     visitor: &Visitor,
@@ -84,7 +89,17 @@ pub(super) async fn settle(
     let act = visitor.act(cx);
     let newcomer = returned.newcomer(&act);
     let Returned { asked, kept, .. } = returned;
+    let awaits_nonce = match &newcomer {
+        Ok(newcomer) if newcomer.is_unconfirmed => !is_of_user(cx, &act, &user, newcomer).await?,
+        _ => false,
+    };
     let outcome = match newcomer {
+        Ok(newcomer) if awaits_nonce => {
+            let (nonce, waiting) = held(cx, &asked, newcomer);
+            replace(cx, act, user, id, asked, waiting).await?;
+            let there = redirects::allowed(cx, &visitor.site, Some(&kept.complete_url)).await?;
+            return Ok(there.with(RETURN_NONCE, &nonce));
+        }
         Ok(newcomer) => {
             let (act, user, id) = (act.clone(), user.clone(), id.clone());
             let began = kept.session.clone();
@@ -137,6 +152,48 @@ pub(super) fn claimed(error: Error) -> Error {
     }
 }
 
+/// Returns whether the account is connected to the user already, or has an address that both the provider and the user have
+/// verified.
+async fn is_of_user(cx: &Cx, act: &Act, user: &UserId, newcomer: &Newcomer) -> Result<bool> {
+    let Some(account) = &newcomer.account else { return Ok(false) };
+    let mut tx = cx.app.db.read().await?;
+    let (provider, subject) = (&account.provider, &account.provider_user_id);
+    let holder = users::find_by_identifier(&mut tx, &act.instance, provider, subject).await?;
+    if let Some(holder) = holder {
+        return Ok(holder.id == *user);
+    }
+    let user = users::find(&mut tx, &act.instance, user).await?;
+    Ok(user.is_some_and(|user| verdicts::has_proven(&user, account.proven_email())))
+}
+
+/// Connects the account that waits for the nonce of a native app, while the session that began is live.
+pub(super) async fn confirm(cx: &Cx, visitor: &Visitor, user: &User, nonce: &str) -> Result<()> {
+    let (act, digest) = (visitor.act(cx), digest(nonce));
+    let waits =
+        |challenge: &Challenge| challenge.newcomer.is_some() && challenge.secret.as_deref() == Some(&*digest);
+    let waiting = user.external_accounts.iter().find(|held| held.challenge.as_ref().is_some_and(waits));
+    let invalid = || Error::new(Code::ClientStateInvalid);
+    let held = waiting.ok_or_else(invalid)?;
+    let asked = held.challenge.clone().ok_or_else(invalid)?;
+    if asked.state(cx.now) == State::Expired {
+        return Err(Error::new(Code::VerificationExpired));
+    }
+    let (began, id, user) = (kept(&act, &asked)?.session, held.id.clone(), user.id.clone());
+    let newcomer = asked.newcomer.clone().ok_or_else(invalid)?;
+    let confirmed = Newcomer { is_unconfirmed: false, ..*newcomer };
+    let (in_tx, account, of_user) = (act.clone(), id.clone(), user.clone());
+    let connected =
+        cx.write(move |tx| Box::pin(connect_returned(tx, in_tx, of_user, account, began, confirmed)));
+    match connected.await.map_err(claimed) {
+        Ok(_) => Ok(()),
+        Err(error) if error.status() >= 500 => Err(error),
+        Err(error) => {
+            fail(cx, act, user, id, asked, &error).await?;
+            Err(error)
+        }
+    }
+}
+
 async fn fail(
     cx: &Cx,
     act: Act,
@@ -145,23 +202,34 @@ async fn fail(
     asked: Challenge,
     error: &Error,
 ) -> Result<()> {
-    let why = failure(error);
-    cx.write(move |tx| Box::pin(async move { fail_in(tx, &act, &user, &id, asked, why).await })).await
+    let unproven = Challenge { newcomer: None, ..asked.clone() };
+    replace(cx, act, user, id, asked, failed(unproven, failure(error))).await
 }
 
-async fn fail_in(
+/// Puts another challenge in the place of one that was taken, unless another request was faster.
+async fn replace(
+    cx: &Cx,
+    act: Act,
+    user: UserId,
+    id: ExternalAccountId,
+    asked: Challenge,
+    next: Challenge,
+) -> Result<()> {
+    cx.write(move |tx| Box::pin(async move { replace_in(tx, &act, &user, &id, (asked, next)).await })).await
+}
+
+async fn replace_in(
     tx: &mut Tx,
     act: &Act,
     user: &UserId,
     id: &ExternalAccountId,
-    asked: Challenge,
-    why: ChallengeFailure,
+    (asked, next): (Challenge, Challenge),
 ) -> Result<()> {
     let Some(before) = users::lock(tx, &act.instance, user).await? else { return Ok(()) };
     let mut after = before.clone();
     let held = after.external_accounts.iter_mut().find(|held| &held.id == id);
     if let Some(held) = held.filter(|held| held.challenge.as_ref() == Some(&asked)) {
-        held.challenge = Some(failed(asked, why));
+        held.challenge = Some(next);
         users::save(tx, &before, &after).await?;
     }
     Ok(())

@@ -65,6 +65,9 @@ pub(super) async fn to_sign_in(
         ProofVerdict::User(..) | ProofVerdict::Maybe(..) if at.kept.is_native => {
             at.hold(cx, visitor, newcomer).await
         }
+        ProofVerdict::Nobody(_) if at.kept.is_native && at.kept.shows_every_nonce => {
+            at.hold(cx, visitor, newcomer).await
+        }
         ProofVerdict::Refused(error) => at.fail(cx, visitor, error).await,
         verdict => at.judge(cx, visitor, verdict).await,
     }
@@ -132,7 +135,7 @@ impl SignInAt {
 }
 
 /// What waits until an app shows that it was told, and what it is told.
-fn held(cx: &Cx, asked: &Challenge, newcomer: Newcomer) -> (String, Challenge) {
+pub(super) fn held(cx: &Cx, asked: &Challenge, newcomer: Newcomer) -> (String, Challenge) {
     let nonce = URL_SAFE_NO_PAD.encode(rng::bytes::<24>(&*cx.app.rng));
     let (secret, newcomer) = (Some(digest(&nonce)), Some(Box::new(newcomer)));
     (nonce, Challenge { secret, newcomer, ..asked.clone() })
@@ -220,7 +223,7 @@ pub(super) async fn to_sign_up(
     };
     if at.kept.is_native {
         let verdict = verdicts::of(cx, &at.context.act, newcomer.clone()).await?;
-        if matches!(verdict, ProofVerdict::Nobody(_)) {
+        if at.kept.shows_every_nonce || matches!(verdict, ProofVerdict::Nobody(_)) {
             return at.hold(cx, visitor, newcomer).await;
         }
     }

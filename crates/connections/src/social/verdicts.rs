@@ -79,7 +79,7 @@ impl AccountProof {
 }
 
 /// Whether a user has proven an address.
-fn has_proven(user: &User, address: Option<&str>) -> bool {
+pub(super) fn has_proven(user: &User, address: Option<&str>) -> bool {
     let is_it = |contact: &Contact| address.is_some_and(|address| fold(&contact.value) == fold(address));
     user.email_addresses.all.iter().any(|contact| contact.is_verified() && is_it(contact))
 }

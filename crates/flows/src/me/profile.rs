@@ -11,15 +11,18 @@ use latchkey_kernel::AppState;
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::wire::{DeletedView, deleted};
 use latchkey_organizations::memberships::view::FrontendMembershipView;
+use latchkey_people::challenges::links::digest;
 use latchkey_people::users::change::{UserTarget, change};
 use latchkey_people::users::credentials::CredentialsChange;
 use latchkey_people::users::input::{Metadata, UpdateUser};
 use latchkey_people::users::metadata::{self, Mode};
 use latchkey_people::users::model::User;
 use latchkey_people::users::rules::may_delete_self;
+use latchkey_people::users::store as users;
 use latchkey_people::users::view::FrontendUserView;
 use latchkey_web::api::Api;
 use latchkey_web::form::Form;
+use latchkey_web::query::Query;
 use latchkey_web::version::Version;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -27,6 +30,8 @@ use serde_json::{Map, Value};
 
 use super::{rules, show, target};
 use crate::accounts::{deletion, update};
+use crate::sign_in::input::ReturnedApp;
+use crate::strategies;
 
 pub fn routes(api: &mut Api<AppState>) {
     api.group("User");
@@ -76,9 +81,26 @@ pub struct UpdateMetadata {
     pub unsafe_metadata: Map<String, Value>,
 }
 
-async fn get(cx: Cx, person: Person) -> Response {
-    let user = person.user.clone();
-    show(&cx, &person, Ok(user)).await
+/// A native app shows the nonce of its return URL here to connect an account. Without a nonce nothing is written.
+async fn get(cx: Cx, person: Person, Query(query): Query<ReturnedApp>) -> Response {
+    let outcome = match query.rotating_token_nonce.filter(|nonce| !nonce.is_empty()) {
+        Some(nonce) => confirmed(&cx, &person, &nonce).await,
+        None => Ok(person.user.clone()),
+    };
+    show(&cx, &person, outcome).await
+}
+
+/// Returns the user with the account that waited for a nonce.
+async fn confirmed(cx: &Cx, person: &Person, nonce: &str) -> Result<User> {
+    let (visitor, digest, invalid) =
+        (&person.visitor, digest(nonce), || Error::new(Code::ClientStateInvalid));
+    let mut pending = person.user.external_accounts.iter().filter_map(|held| held.challenge.as_ref());
+    let asked = pending.find(|asked| asked.secret.as_deref() == Some(&*digest)).ok_or_else(invalid)?;
+    let (registry, settings) = (&cx.app.product.registry, &visitor.site.settings);
+    let (_, factor) = strategies::find(registry, asked.strategy.name(), settings).ok_or_else(invalid)?;
+    factor.confirm(cx, visitor, &person.user, nonce).await?;
+    let user = users::find(&mut cx.app.db.read().await?, &visitor.site.instance, &person.user.id).await?;
+    user.ok_or_else(invalid)
 }
 
 async fn update_me(cx: Cx, person: Person, Form(input): Form<UpdateMe>) -> Response {

@@ -222,10 +222,9 @@ pub async fn go_on(
                 .account
                 .as_ref()
                 .map(|_| Box::new(failure(&Error::new(Code::ExternalAccountNotFound))));
-            // What is sealed says who began, which matters to whoever goes on from here.
-            let (newcomer, sealed) = (Some(newcomer), examined.and_then(|begun| begun.sealed));
+            let newcomer = Some(newcomer);
             attempt.sign_in.first_factor =
-                Some(Challenge { transferable: true, newcomer, failure, sealed, ..proven });
+                Some(Challenge { transferable: true, newcomer, failure, ..proven });
             Ok(attempt)
         }
         ProofVerdict::Refused(refusal) => {

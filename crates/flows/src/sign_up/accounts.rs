@@ -82,23 +82,38 @@ pub async fn filled(tx: &mut Tx, act: &Act, before: SignUp, proof: Challenge) ->
     let account = newcomer.account.clone().unwrap_or_default();
     if is_user(tx, act, &account).await? {
         let failure = Some(Box::new(failure(&Error::new(Code::ExternalAccountExists))));
-        // What is sealed says whether an app began, which matters to whoever goes on from here.
-        let external_account = Some(Challenge { transferable: true, failure, ..proof });
+        let external_account = Some(Challenge { transferable: true, failure, sealed: None, ..proof });
         return Ok(SignUp { external_account, ..before });
     }
     let entered = async {
+        check_confirmable(act, &newcomer, &account)?;
         let after = with_account(tx, act, before.clone(), &newcomer, &account).await?;
         restrictions::check(tx, act, &after).await?;
         release(tx, act, &after, &account).await?;
         Ok::<_, Error>(after)
     };
     match entered.await {
-        Ok(after) => Ok(SignUp { external_account: Some(Challenge { sealed: None, ..proof }), ..after }),
+        Ok(after) => {
+            let verified_at = proof.verified_at.filter(|_| !newcomer.is_unconfirmed);
+            let external_account = Some(Challenge { sealed: None, verified_at, ..proof });
+            Ok(SignUp { external_account, ..after })
+        }
         Err(refusal) if refusal.status() < 500 => {
             let unproven = Challenge { verified_at: None, newcomer: None, ..proof };
             Ok(SignUp { external_account: Some(failed(unproven, failure(&refusal))), ..before })
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Rejects an account that an app has not confirmed by its nonce and that nothing else could confirm: only a code to the
+/// address that the provider vouches for can.
+fn check_confirmable(act: &Act, newcomer: &Newcomer, account: &ProvenAccount) -> Result<()> {
+    let has_address = act.settings.attributes.email_address.enabled && account.proven_email().is_some();
+    if !newcomer.is_unconfirmed || has_address {
+        Ok(())
+    } else {
+        Err(Error::new(Code::ExternalAccountEmailAddressVerificationRequired))
     }
 }
 
@@ -165,7 +180,8 @@ async fn with_account(
             Some(own) if own.value != address || own.is_verified() => own,
             _ => Claimed::new(address.clone()),
         };
-        let is_vouched = account.proven_email().is_some() && claimed.value == address;
+        let is_vouched =
+            account.proven_email().is_some() && claimed.value == address && !newcomer.is_unconfirmed;
         let verification = match is_vouched && !claimed.is_verified() {
             true => {
                 let proof = Challenge::proven(from_provider(&account.provider)?, act.now);

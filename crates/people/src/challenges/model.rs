@@ -95,6 +95,10 @@ pub struct Newcomer {
     /// The tokens that the provider gave for it, sealed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<String>,
+    /// Whether the native app that began has not shown the nonce of its return URL. An attacker may have begun and sent the owner
+    /// of the account to the provider, so the account does not count as verified.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unconfirmed: bool,
 }
 
 /// Where a challenge stands.

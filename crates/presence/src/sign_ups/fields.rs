@@ -51,7 +51,8 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> SignUpProgress {
         unverified: Vec::new(),
     };
     // Whoever signs up by an account at another provider signs in by it.
-    let has_account = sign_up.newcomer().is_some_and(|newcomer| newcomer.account.is_some());
+    let awaits_address = sign_up.awaits_address_of_account();
+    let has_account = awaits_address || sign_up.newcomer().is_some_and(|newcomer| newcomer.account.is_some());
     for (name, attribute, is_given) in identifiers.into_iter().chain(others) {
         match attribute.is_required_at_sign_up() && !(name == "password" && has_account) {
             true => progress.require(name, is_given),
@@ -87,7 +88,9 @@ pub fn progress(sign_up: &SignUp, settings: &Settings) -> SignUpProgress {
     }
     progress.unverified = [ContactKind::Email, ContactKind::Phone, ContactKind::Wallet]
         .into_iter()
-        .filter(|kind| needs_proof(sign_up, *kind, settings))
+        .filter(|kind| {
+            needs_proof(sign_up, *kind, settings) || (*kind == ContactKind::Email && awaits_address)
+        })
         .map(ContactKind::name)
         .collect();
     if sign_up.created.is_some() {

@@ -6,6 +6,7 @@ use latchkey_base::kinds::{
     ClientId, InstanceId, InvitationId, OrganizationInvitationId, SessionId, SignUpId, UserId,
 };
 use latchkey_base::rng::Rng;
+use latchkey_base::text::fold;
 use latchkey_kernel::limits::ATTEMPT_MS;
 use latchkey_people::challenges::links::SentLinks;
 use latchkey_people::challenges::model::{Challenge, Newcomer};
@@ -185,7 +186,29 @@ impl SignUp {
     /// Who signs up by an account at another provider, once that is proven.
     pub fn newcomer(&self) -> Option<&Newcomer> {
         let proven = self.external_account.as_ref().filter(|asked| !asked.transferable)?;
-        proven.newcomer.as_deref().filter(|_| proven.verified_at.is_some())
+        let is_confirmed = |newcomer: &&Newcomer| {
+            if newcomer.is_unconfirmed {
+                self.claimed_address_of(newcomer).is_some_and(Claimed::is_verified)
+            } else {
+                proven.verified_at.is_some()
+            }
+        };
+        proven.newcomer.as_deref().filter(is_confirmed)
+    }
+
+    /// Returns whether the account at another provider counts once the address that the provider vouches for is verified here.
+    pub fn awaits_address_of_account(&self) -> bool {
+        let newcomer = self.external_account.as_ref().filter(|asked| !asked.transferable);
+        let newcomer = newcomer.and_then(|asked| asked.newcomer.as_deref());
+        let unconfirmed = newcomer.filter(|newcomer| newcomer.is_unconfirmed);
+        let claimed = unconfirmed.and_then(|newcomer| self.claimed_address_of(newcomer));
+        claimed.is_some_and(|claimed| !claimed.is_verified())
+    }
+
+    /// Returns the address of the attempt, if it is the one that the provider of the account vouches for.
+    fn claimed_address_of(&self, newcomer: &Newcomer) -> Option<&Claimed> {
+        let address = newcomer.account.as_ref()?.proven_email()?;
+        self.email_address.as_ref().filter(|claimed| fold(&claimed.value) == fold(address))
     }
 
     /// All identifiers that were given: the password must not be equal to one of them.

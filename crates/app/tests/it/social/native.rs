@@ -64,8 +64,27 @@ async fn an_app_is_told_to_go_on_with_the_other() {
     let attempt = begin(&mut app, "sign_ins").await;
     let there = returned(&mut browser, &attempt, ADA).await;
     assert_eq!(there, format!("{APP}?__clerk_status=failed&__clerk_error_code=external_account_not_found"));
-    let done = app.post("/v1/client/sign_ups?_is_native=1", json!({"transfer": true})).await.ok();
+    // A1: an app that was not told the outcome proves the address of the account first.
+    let moved = app.post("/v1/client/sign_ups?_is_native=1", json!({"transfer": true})).await.ok();
+    let sign_up = &moved["response"];
+    assert_eq!(
+        (&sign_up["status"], &moved["client"]["sessions"]),
+        (&json!("missing_requirements"), &json!([]))
+    );
+    assert_eq!(
+        (&sign_up["missing_fields"], &sign_up["unverified_fields"]),
+        (&json!([]), &json!(["email_address"]))
+    );
+    assert_eq!(sign_up["verifications"]["external_account"]["status"], "unverified");
+    let path = |step: &str| {
+        format!("/v1/client/sign_ups/{}/{step}_verification?_is_native=1", sign_up["id"].as_str().unwrap())
+    };
+    app.post(&path("prepare"), json!({"strategy": "email_code"})).await.ok();
+    let code = crate::sign_ins::code(&t).await;
+    let done = app.post(&path("attempt"), json!({"strategy": "email_code", "code": code})).await.ok();
     assert_eq!(done["response"]["status"], "complete");
+    let users = t.get("/v1/users").await.ok();
+    assert_eq!(users[0]["external_accounts"][0]["provider"], "oauth_mock");
     let (mut other, mut browser) = device(&t).await;
     let attempt = begin(&mut other, "sign_ups").await;
     let there = returned(&mut browser, &attempt, ADA).await;
@@ -137,4 +156,46 @@ async fn what_a_stranger_holds_does_not_become_a_session_of_somebody_who_signs_u
     let moved = app.post("/v1/client/sign_ins?_is_native=1", json!({"transfer": true})).await.ok();
     assert_eq!(moved["response"]["status"], "needs_first_factor");
     assert_eq!(moved["client"]["sessions"], json!([]));
+}
+
+/// clerk-js shows the nonce before it goes on from signing in to signing up.
+#[tokio::test]
+async fn app_of_clerk_js_signs_up_by_transfer_with_its_nonce_alone() {
+    let t = server().await;
+    let (mut app, mut browser) = device(&t).await;
+    let fields = json!({"strategy": "oauth_mock", "redirect_url": APP, "action_complete_redirect_url": APP});
+    let native = "_is_native=1&_clerk_js_version=6.40.0";
+    let begun = app.post(&format!("/v1/client/sign_ins?{native}"), fields).await.ok();
+    let attempt = &begun["response"];
+    let there = returned(&mut browser, attempt, ADA).await;
+    let nonce = there.split_once("rotating_token_nonce=").unwrap_or_else(|| panic!("{there}")).1;
+    let transfer = json!({"transfer": true});
+    // A1: without the nonce there is nothing to go on from.
+    let early = app.post(&format!("/v1/client/sign_ups?{native}"), transfer.clone()).await;
+    assert_eq!(early.status, 400, "{}", early.json);
+    let id = attempt["id"].as_str().unwrap();
+    let shown =
+        app.get(&format!("/v1/client/sign_ins/{id}?{native}&rotating_token_nonce={nonce}")).await.ok();
+    assert_eq!(shown["response"]["first_factor_verification"]["status"], "transferable");
+    let done = app.post(&format!("/v1/client/sign_ups?{native}"), transfer).await.ok();
+    assert_eq!(done["response"]["status"], "complete");
+}
+
+/// A1: an attacker begins to connect an account, and sends the owner of the account to the provider.
+#[tokio::test]
+async fn app_connects_an_account_of_another_address_with_its_nonce_only() {
+    let t = server().await;
+    let mut me = crate::me::support::somebody(&t, "mallory@example.com").await;
+    let fields = json!({"strategy": "oauth_mock", "redirect_url": APP, "action_complete_redirect_url": APP});
+    let begun = me.browser.post("/v1/me/external_accounts?_is_native=1", fields).await.ok();
+    let mut browser = t.browser();
+    browser.origin = None;
+    let callback = super::visit(&mut browser, &super::page(&begun["response"]), ADA).await;
+    let there = super::back(&mut browser, &callback).await;
+    let shown = me.browser.get("/v1/me").await.ok();
+    assert_eq!(shown["response"]["external_accounts"][0]["verification"]["status"], "unverified");
+    me.browser.get("/v1/me?rotating_token_nonce=guess").await.is_error(400, "client_state_invalid");
+    let nonce = there.split_once("rotating_token_nonce=").unwrap_or_else(|| panic!("{there}")).1;
+    let shown = me.browser.get(&format!("/v1/me?rotating_token_nonce={nonce}")).await.ok();
+    assert_eq!(shown["response"]["external_accounts"][0]["verification"]["status"], "verified");
 }
