@@ -26,15 +26,6 @@ pub fn is_local(url: &str) -> bool {
     }
 }
 
-/// Returns whether an IP address is that of this machine or of a private network.
-pub fn is_local_address(address: &str) -> bool {
-    match address.parse() {
-        Ok(IpAddr::V4(address)) => is_local_v4(address),
-        Ok(IpAddr::V6(address)) => is_local_v6(address),
-        Err(_) => false,
-    }
-}
-
 /// Names without a dot are found by the local network alone, unless they are a top-level domain: a few have a host.
 fn is_local_name(name: &str) -> bool {
     let is_public = || psl::suffix(name.as_bytes()).is_some_and(|suffix| suffix.is_known());

@@ -156,7 +156,8 @@ fn activity(activity: &Activity) -> ActivityView<'_> {
 /// The activity for the list of devices in `<UserProfile/>`. The component prints the country in parentheses after the
 /// address, and prints empty parentheses without one. The server does not know the countries of addresses.
 fn activity_with_place(activity: &Activity) -> ActivityView<'_> {
-    let is_local = activity.ip_address.as_deref().is_some_and(is_local_address);
+    let address = activity.ip_address.as_deref().and_then(|text| text.parse().ok());
+    let is_local = address.is_some_and(is_local_address);
     let place = if is_local { "local network" } else { "unknown location" };
     ActivityView { country: Some(place), ..self::activity(activity) }
 }
