@@ -87,7 +87,7 @@ async fn bulk_invitation_ignores_empty_addresses() {
     assert_eq!(created.as_array().unwrap().len(), 10);
     assert_eq!(t.inbox().await.len(), 10);
     let body = json!({"email_address": ["", ""], "role": "org:member"});
-    admin.post(&path, body).await.is_problem(422, "form_param_missing", "email_address");
+    admin.post(&path, body).await.is_problem(422, "form_param_value_invalid", "email_address");
     assert_eq!(response(admin.get(&organization.path()).await)["total_count"], 10);
 }
 
