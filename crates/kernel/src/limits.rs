@@ -74,8 +74,6 @@ pub const ACTOR_IDLE_MS: i64 = 10 * 60 * 1000;
 pub const ACTOR_TOKEN_SECONDS: i64 = 3600;
 /// Largest actor as JSON: with the other claims it still fits into a cookie.
 pub const ACTOR_BYTES: usize = 2048;
-/// Longest validity of a sign-in token or an actor token, as published.
-pub const TICKET_SECONDS_MAX: i64 = 315_360_000;
 /// How long a sign-in token is good for unless told otherwise, as published.
 pub const SIGN_IN_TOKEN_SECONDS: i64 = 30 * 24 * 3600;
 /// How long after its end a token can be renewed without sending the browser around.

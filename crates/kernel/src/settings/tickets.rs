@@ -4,7 +4,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::check::Faults;
-use crate::limits::TICKET_SECONDS_MAX;
+
+/// Longest validity of a sign-in token or an actor token, as published.
+const TICKET_SECONDS_MAX: i64 = 315_360_000;
 
 /// How long tickets may be good for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]

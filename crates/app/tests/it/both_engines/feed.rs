@@ -1,5 +1,6 @@
 //! The feed of events, and the number every change answers with.
 
+use latchkey_kernel::events::Event;
 use latchkey_kernel::limits::FEED_WAITERS;
 use latchkey_testkit::{Answer, TestServer, until};
 use serde_json::{Value, json};
@@ -213,6 +214,10 @@ async fn every_kind_of_event_that_happens_looks_as_published() {
     let mut seen = std::collections::BTreeSet::new();
     for event in t.get("/v1/events?limit=500").await.ok()["data"].as_array().unwrap() {
         let kind = event["type"].as_str().unwrap();
+        // Changes of the configuration are ours.
+        if Event::is_feed_only(kind) {
+            continue;
+        }
         let entry =
             &document["x-webhooks"][kind]["post"]["requestBody"]["content"]["application/json"]["schema"];
         assert!(entry.is_object(), "{kind} is not published");
