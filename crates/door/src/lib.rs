@@ -5,6 +5,7 @@
 //! (`visitor`), and is answered in an envelope with the whole state of the client (`reply`).
 
 pub mod client;
+pub mod client_handle;
 pub mod cookies;
 pub mod counting;
 pub mod gate;

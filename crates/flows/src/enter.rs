@@ -2,7 +2,7 @@
 
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
-use latchkey_door::visitor::ClientHandle;
+use latchkey_door::client_handle::ClientHandle;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::limits::{SESSIONS_OPENED_DAILY, SESSIONS_OPENED_MS};
 use latchkey_organizations::choices::{self, ChosenOrganization};

@@ -3,7 +3,7 @@
 use latchkey_base::kinds::SessionId;
 use latchkey_base::{Code, Error, Result};
 use latchkey_db::Tx;
-use latchkey_door::visitor::ClientHandle;
+use latchkey_door::client_handle::ClientHandle;
 use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_people::challenges::account::ProvenAccount;

@@ -5,7 +5,7 @@ use latchkey_base::kinds::SignUpId;
 use latchkey_base::secret::Secret;
 use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::{TransactionBody, Tx, unique_violation};
-use latchkey_door::visitor::{ClientHandle, LockedClient};
+use latchkey_door::client_handle::{ClientHandle, LockedClient};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::strategy::Strategy;
 use latchkey_messaging::messages::model::{Asker, Recipient};
