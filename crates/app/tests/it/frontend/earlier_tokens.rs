@@ -112,7 +112,7 @@ async fn planted_token_shows_nothing_after_another_user_signs_in() {
     let verified = t.post("/v1/clients/verify", json!({ "token": attacker.cookies["__client"] })).await;
     assert_eq!(verified.status, 400, "{}", verified.json);
 
-    // Nor does the attacker choose the account that the victim goes on in.
+    // The attacker does not choose the account that the victim goes on in.
     attacker.post(&of_session(&own)[0], json!({})).await.ok();
     let client = victim.get("/v1/client").await.ok()["response"].clone();
     assert_eq!(client["last_active_session_id"], session.as_str());
