@@ -251,7 +251,7 @@ pub(crate) async fn create(
 }
 
 /// An instance that is to be created, with what it is to be.
-pub(crate) struct Wanted {
+pub(crate) struct InstancePlan {
     pub(crate) environment: Environment,
     pub(crate) host: Host,
     /// Changes of the settings it begins with. Their secrets are not sealed yet.
@@ -262,7 +262,7 @@ pub(crate) struct Wanted {
 
 /// What is wrong with one of several instances that were to be created.
 #[derive(Clone, Debug)]
-pub(crate) struct WantedFault {
+pub(crate) struct PlanFault {
     /// The index of the instance.
     pub(crate) at: usize,
     pub(crate) fault: SettingsFault,
@@ -270,27 +270,29 @@ pub(crate) struct WantedFault {
 
 /// Why no instance was created, as it leaves the transaction.
 #[derive(Debug)]
-struct Rejected(Vec<WantedFault>);
+struct RejectedPlans(Vec<PlanFault>);
 
-impl fmt::Display for Rejected {
+impl fmt::Display for RejectedPlans {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the instances cannot be created")
     }
 }
 
-impl StdError for Rejected {}
+impl StdError for RejectedPlans {}
 
 /// Creates several instances in one transaction: all, or none if anything is wrong with one of them.
 pub(crate) async fn create_all(
     db: &Db,
-    wanted: Vec<Wanted>,
+    wanted: Vec<InstancePlan>,
     master: &Arc<MasterKey>,
-) -> Result<Result<Vec<Made>, Vec<WantedFault>>, Failure> {
+) -> Result<Result<Vec<Made>, Vec<PlanFault>>, Failure> {
     let mut drafts = Vec::with_capacity(wanted.len());
     let mut faults = Vec::new();
-    for (at, Wanted { environment, host, settings, permissions, roles }) in wanted.into_iter().enumerate() {
+    for (at, InstancePlan { environment, host, settings, permissions, roles }) in
+        wanted.into_iter().enumerate()
+    {
         let weak = edit::weak_secrets(&settings);
-        faults.extend(weak.into_iter().map(|fault| WantedFault { at, fault: below_settings(fault) }));
+        faults.extend(weak.into_iter().map(|fault| PlanFault { at, fault: below_settings(fault) }));
         let draft = Draft::new(environment, host, master)?;
         let id = &draft.instance.id;
         let settings = edit::sealed(&settings, |path, plain| SealedSetting::seal(master, id, path, plain))?;
@@ -307,8 +309,8 @@ pub(crate) async fn create_all(
     });
     match inserted.await {
         Ok(()) => Ok(Ok(made)),
-        Err(error) => match error.cause().and_then(|cause| cause.downcast_ref::<Rejected>()) {
-            Some(Rejected(faults)) => Ok(Err(faults.clone())),
+        Err(error) => match error.cause().and_then(|cause| cause.downcast_ref::<RejectedPlans>()) {
+            Some(RejectedPlans(faults)) => Ok(Err(faults.clone())),
             None => Err(error.into()),
         },
     }
@@ -326,13 +328,13 @@ async fn insert_all(tx: &mut Tx, drafts: &[DescribedDraft], master: &Arc<MasterK
     let mut faults = Vec::new();
     for (at, described) in drafts.iter().enumerate() {
         let found = described.insert(tx, master).await?;
-        faults.extend(found.into_iter().map(|fault| WantedFault { at, fault }));
+        faults.extend(found.into_iter().map(|fault| PlanFault { at, fault }));
     }
     if faults.is_empty() {
         return Ok(());
     }
     // An error rolls the transaction back.
-    Err(Error::internal(Rejected(faults)))
+    Err(Error::internal(RejectedPlans(faults)))
 }
 
 impl DescribedDraft {

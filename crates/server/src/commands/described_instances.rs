@@ -16,7 +16,7 @@ use super::{instances, keys};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::keys::InstanceKeys;
-use crate::provision::{self, Host, Made, Wanted, WantedFault};
+use crate::provision::{self, Host, InstancePlan, Made, PlanFault};
 use crate::show;
 
 const EXAMPLE: &str = "docs/CONFIGURATION.md has an example.";
@@ -63,7 +63,7 @@ pub(super) async fn create(config: &Config, line: &ArgMatches, path: &str) -> Re
         has_development |= environment == Environment::Development;
         let settings = settings.into_iter().collect();
         names.push(name);
-        wanted.push(Wanted { environment, host, settings, permissions, roles });
+        wanted.push(InstancePlan { environment, host, settings, permissions, roles });
     }
     let made = match provision::create_all(&storage.db, wanted, &master).await? {
         Ok(made) => made,
@@ -119,8 +119,8 @@ fn read(text: &str) -> Result<Vec<DescribedInstance>, Failure> {
     Ok(all)
 }
 
-fn rejected_all(names: &[String], faults: &[WantedFault]) -> Failure {
-    let shown = |WantedFault { at, fault }: &WantedFault| {
+fn rejected_all(names: &[String], faults: &[PlanFault]) -> Failure {
+    let shown = |PlanFault { at, fault }: &PlanFault| {
         let name = names.get(*at).map(String::as_str).unwrap_or_default();
         let text = match fault.path.strip_prefix("settings.") {
             Some(path) => explained(&SettingsFault { path: path.to_owned(), text: fault.text.clone() }),
