@@ -171,8 +171,10 @@ async fn admit(state: &AppState, request: &mut Request) -> Result<Admitted> {
     let mut tx = app.db.read().await?;
     let (site, rows) = site::find(app, &mut tx, request.headers(), is_encrypted, client.as_ref()).await?;
     // The proxy of an application has proven with the secret key whose visitors it brings.
-    let is_private = || is_from_private_network(app, request.headers(), request.extensions());
-    if site.is_development() && !site.is_proxied && !is_private() {
+    let is_from_internet = site.is_development()
+        && !site.is_proxied
+        && !is_from_private_network(app, request.headers(), request.extensions());
+    if is_from_internet {
         site::check_private(&mut tx).await?;
     }
     drop(tx);
