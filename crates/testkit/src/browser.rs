@@ -140,8 +140,9 @@ impl Browser<'_> {
         self.send(method, &uri, request).await
     }
 
-    /// Any request, as it is, with its cookies taken from the answer.
-    pub async fn send(&mut self, method: &str, uri: &str, request: Request<Body>) -> Answer {
+    /// Sends a request as it is, from the address of this browser unless it has one, and keeps the cookies of the response.
+    pub async fn send(&mut self, method: &str, uri: &str, mut request: Request<Body>) -> Answer {
+        request.extensions_mut().get_or_insert(ConnectInfo(self.address));
         let response = self.server.frontend.clone().oneshot(request).await.unwrap();
         let (parts, body) = response.into_parts();
         let bytes = body.collect().await.unwrap().to_bytes().to_vec();

@@ -80,8 +80,8 @@ fn apply_role(access: Access, role: &DescribedRole, act: &Act) -> Result<Access,
     let known = access.roles.iter().find(|known| known.key == role.key).cloned();
     let changed = match known {
         Some(Role { id, permissions, .. }) => {
-            let new = ids.iter().filter(|permission| !permissions.contains(permission));
-            new.fold(Ok(access), |access, permission| rules::assign(access?, &id, permission, act))
+            let mut new = ids.iter().filter(|permission| !permissions.contains(permission));
+            new.try_fold(access, |access, permission| rules::assign(access, &id, permission, act))
         }
         None => {
             let input = CreateRole {

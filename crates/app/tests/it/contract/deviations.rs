@@ -119,6 +119,7 @@ pub(super) const OF_FRONTEND: &[(&str, &str)] = &[
     ("getOauthCallback: status ", "the browser is always sent on"),
     ("getSignIn: query parameter rotating_token_nonce", "native apps send it"),
     ("getSignUps: query parameter rotating_token_nonce", "native apps send it"),
+    ("getUser: query parameter rotating_token_nonce", "native apps send it"),
     ("getUsersOrganizationInvitations: query parameter status", "any other word is refused"),
     ("handshakeClient: query parameter _", "SDKs send them"),
     ("handshakeClient: query parameter format ", "any other word is refused"),
