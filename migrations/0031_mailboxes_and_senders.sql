@@ -3,8 +3,8 @@
 ALTER TABLE listed_identifiers ADD COLUMN mailbox TEXT;
 CREATE INDEX ix__listed_identifiers__mailbox ON listed_identifiers (instance_id, mailbox) WHERE mailbox IS NOT NULL;
 
--- `rtrim(x, replace(x, '@', ''))` cuts off all characters behind the last `@`: both engines have it, and no common function
--- that finds a character. The marks of sub-addresses become `+`, of which the first ends the name.
+-- `rtrim(x, replace(x, '@', ''))` cuts off all characters behind the last `@`. The engines have no common function that
+-- finds a character. The marks of sub-addresses become `+`, of which the first ends the name.
 UPDATE listed_identifiers SET mailbox = found.mailbox
 FROM (
   SELECT instance_id, id, CASE
@@ -29,12 +29,12 @@ FROM (
           ELSE replace(replace(name, '=', '+'), '#', '+')
         END AS marked
       FROM (
-        SELECT instance_id, id,
-          rtrim(rtrim(identifier_folded, replace(identifier_folded, '@', '')), '@') AS name,
-          substr(identifier_folded,
-                 length(rtrim(identifier_folded, replace(identifier_folded, '@', ''))) + 1) AS domain
-        FROM listed_identifiers
-        WHERE identifier_folded LIKE '%@%' AND identifier_folded NOT LIKE '*@%'
+        SELECT instance_id, id, rtrim(start, '@') AS name, substr(identifier_folded, length(start) + 1) AS domain
+        FROM (
+          SELECT instance_id, id, identifier_folded, rtrim(identifier_folded, replace(identifier_folded, '@', '')) AS start
+          FROM listed_identifiers
+          WHERE identifier_folded LIKE '%@%' AND identifier_folded NOT LIKE '*@%'
+        ) AS whole
       ) AS split
     ) AS read
   ) AS owned

@@ -520,7 +520,8 @@ async fn mailboxes(t: &TestServer) -> Vec<Option<String>> {
 #[tokio::test]
 async fn backend_creates_a_user_whom_restrictions_reject_if_it_skips_them() {
     let user = |address: &str, skip: Value| json!({"email_address": [address], "skip_password_requirement": true, "skip_restriction_checks": skip});
-    let cases: [(fn(&mut Settings), &str, &str); 4] = [
+    type Change = fn(&mut Settings);
+    let cases: [(Change, &str, &str); 4] = [
         (|settings| settings.restrictions.allowlist = true, "ada@other.test", "eve@other.test"),
         (|settings| settings.restrictions.blocklist = true, "ada@domain.test", "eve@domain.test"),
         (

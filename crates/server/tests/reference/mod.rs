@@ -66,8 +66,8 @@ fn the_readme_names_the_versions_that_the_tests_use() {
 #[test]
 fn the_commands_for_browser_scripts_are_the_same_on_the_page_and_in_the_documentation() {
     let page = file("crates/flows/src/portal/page.html");
-    let commands = page.split_once("const unpack = `").unwrap().1.split_once("`;").unwrap().0;
-    assert!(commands.lines().count() > 4 && !commands.contains("${"), "{commands}");
+    let commands = page.split_once("const fetching = `").unwrap().1.split_once("`;").unwrap().0;
+    assert!(commands.lines().count() == 2 && !commands.contains("${"), "{commands}");
     let block = format!("```sh\n{commands}\n```\n");
     assert!(file("docs/CONFIGURATION.md").contains(&block), "{block}");
 }

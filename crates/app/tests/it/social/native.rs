@@ -103,6 +103,8 @@ async fn an_app_is_told_to_go_on_with_the_other() {
         format!("/v1/client/sign_ins/{}/{step}_first_factor?_is_native=1", sign_in["id"].as_str().unwrap())
     };
     let code = json!({"strategy": "email_code", "email_address_id": sign_in["supported_first_factors"][0]["email_address_id"]});
+    // The inbox lists the newest message first, and the clock stands still.
+    t.clock.advance_ms(1000);
     other.post(&path("prepare"), code).await.ok();
     let code = crate::sign_ins::code(&t).await;
     let done = other.post(&path("attempt"), json!({"strategy": "email_code", "code": code})).await.ok();
