@@ -74,14 +74,11 @@ impl ClientHandle {
                 return Ok(LockedClient { client, secret: None });
             }
         }
-        let before = self.earlier_sessions(tx, act).await?;
+        // A client of its own also for an earlier token: an attacker may hold it, and the client of the token may have a newer
+        // user. The sessions of the token stay on their client, where its owner can end them.
         let (client, secret) = (Client::new(&self.instance, act.now, &*act.rng), token::secret(&*act.rng));
         let client_digest = token::digest(&secret);
         store::insert(tx, &client, &client_digest).await?;
-        let client = match before {
-            Some(before) => take_along(tx, act, client, before).await?,
-            None => client,
-        };
         if let Some(digest) = &self.dev_browser {
             let proof = Some((&client.id, &client_digest[..]));
             store::save_dev_browser(tx, &self.instance, digest, proof, act.now).await?;
@@ -109,15 +106,11 @@ impl ClientHandle {
             let live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
             return Ok(ClientSessions { client, live, is_newest: true });
         }
-        self.earlier_sessions(tx, act).await?.ok_or_else(|| Error::new(Code::SignedOut))
-    }
-
-    /// The client that the request proves with an earlier token, with the live sessions that the token shows, locked.
-    async fn earlier_sessions(&self, tx: &mut Tx, act: &Act) -> Result<Option<ClientSessions>> {
-        let Some((client, shown)) = self.find_earlier_locked(tx).await? else { return Ok(None) };
+        let (client, shown) =
+            self.find_earlier_locked(tx).await?.ok_or_else(|| Error::new(Code::SignedOut))?;
         let mut live = sessions::lock_live_of_client(tx, &client, &act.settings, act.now).await?;
         live.retain(|session| shown.shows(&session.id));
-        Ok(Some(ClientSessions { client, live, is_newest: false }))
+        Ok(ClientSessions { client, live, is_newest: false })
     }
 
     async fn find_earlier_locked(&self, tx: &mut Tx) -> Result<Option<(Client, EarlierClient)>> {
@@ -196,26 +189,5 @@ async fn keep_token(
     let Some((_, digest)) = found.filter(|_| !live.is_empty()) else { return Ok(client) };
     let client = client.with_earlier_token(&digest, before, &live, limit);
     store::save(tx, &client, act.now).await?;
-    Ok(client)
-}
-
-/// Moves the sessions that an earlier token shows to a new client. The browser that shows that token begins to sign in:
-/// the client it had before may have a newer user, whose sessions it must not reach.
-async fn take_along(
-    tx: &mut Tx,
-    act: &Act,
-    mut client: Client,
-    ClientSessions { client: before, live, .. }: ClientSessions,
-) -> Result<Client> {
-    if live.is_empty() {
-        return Ok(client);
-    }
-    let users: Vec<_> = live.iter().map(|session| &session.user).collect();
-    client.known_users = before.known_users.iter().filter(|user| users.contains(user)).cloned().collect();
-    client.last_active_session = live.last().map(|session| session.id.clone());
-    store::save(tx, &client, act.now).await?;
-    let before = live.iter().fold(before, |before, session| before.without(&session.id, act.now));
-    store::save(tx, &before, act.now).await?;
-    sessions::move_to_client(tx, live, &client).await?;
     Ok(client)
 }

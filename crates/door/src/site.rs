@@ -281,8 +281,8 @@ async fn check_development_only(tx: &mut Tx) -> Result<()> {
     }
 }
 
-/// Refuses a visitor of the internet to a development instance once the server has a production instance. The instance trusts
-/// everybody who reaches it, and a proxy that passes on any host would let an attacker in with `Host: localhost`.
+/// Rejects a visitor of the internet at a development instance once the server has a production instance. The instance trusts
+/// every visitor, and a proxy that passes on any host would let an attacker in with `Host: localhost`.
 pub async fn check_private(tx: &mut Tx) -> Result<()> {
     if store::has_any(tx, Environment::Production).await? {
         Err(Error::new(Code::HostInvalid).saying(

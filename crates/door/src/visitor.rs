@@ -348,7 +348,7 @@ impl Visitor {
         }))
     }
 
-    /// A token nobody knows is worth as much as none.
+    /// A token nobody knows is ignored.
     async fn enter_by_token(&mut self, app: &App, tx: &mut Tx, token: &str) -> Result<()> {
         if let Some(proof) = proof_in(app, tx, &self.site, token).await? {
             self.take(proof);

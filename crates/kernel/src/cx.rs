@@ -297,12 +297,26 @@ pub fn client_network(headers: &HeaderMap, extensions: &Extensions, trust: Trust
     client(headers, extensions, trust).network
 }
 
-/// Headers that proxies add to a request. Browsers and SDKs send none of them.
-const FORWARDING: [&str; 6] =
-    ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"];
+/// Headers that proxies add to a request, beside those that begin with `x-forwarded`. Browsers and SDKs send none of them.
+const FORWARDING: [&str; 9] = [
+    "cf-connecting-ip",
+    "fastly-client-ip",
+    "fly-client-ip",
+    "forwarded",
+    "true-client-ip",
+    "via",
+    "x-client-ip",
+    "x-cluster-client-ip",
+    "x-real-ip",
+];
+
+fn is_forwarding(name: &str) -> bool {
+    name.starts_with("x-forwarded") || FORWARDING.contains(&name)
+}
 
 /// Returns whether a request comes from this machine or from a private network. Requests that a proxy forwarded come from
-/// there only if the proxy is trusted: any other proxy on this machine would make all visitors of the internet local.
+/// there only if the proxy is trusted and `X-Forwarded-For` names private addresses alone: any other proxy, on this machine
+/// or in front of the trusted one, would make all visitors of the internet local.
 pub fn is_from_private_network(app: &App, headers: &HeaderMap, extensions: &Extensions) -> bool {
     is_private(headers, extensions, &app.trusted_proxies)
 }
@@ -311,10 +325,17 @@ fn is_private(headers: &HeaderMap, extensions: &Extensions, trusted: &[IpAddr]) 
     let Some(ConnectInfo(peer)) = extensions.get::<ConnectInfo<SocketAddr>>() else { return false };
     let peer = peer.ip().to_canonical();
     let is_trusted = trusted.iter().any(|proxy| proxy.to_canonical() == peer);
-    if !is_trusted && FORWARDING.iter().any(|name| headers.contains_key(*name)) {
+    let is_forwarded = headers.keys().any(|name| is_forwarding(name.as_str()));
+    // The address of the visitor is read from this header alone.
+    let names_visitor = is_trusted && headers.contains_key("x-forwarded-for");
+    if is_forwarded && !names_visitor {
         return false;
     }
-    forwarded_for(headers, peer, trusted).is_some_and(origins::is_local_address)
+    let lines = headers.get_all("x-forwarded-for").iter();
+    let mut hops = lines.flat_map(|line| line.as_bytes().split(|byte| *byte == b','));
+    let is_local = |address: IpAddr| origins::is_local_address(address.to_canonical());
+    hops.all(|hop| address(hop).is_some_and(is_local))
+        && forwarded_for(headers, peer, trusted).is_some_and(is_local)
 }
 
 /// Where a request comes from.
@@ -463,13 +484,16 @@ mod tests {
                 is_private_peer(peer, None, &foreign) && is_private_peer(peer, None, &trusted),
                 "{peer:?}"
             );
-            for name in FORWARDING {
+            for name in FORWARDING.into_iter().chain(["x-forwarded-for", "x-forwarded-port"]) {
                 assert!(!is_private_peer(peer, Some((name, "10.0.0.9")), &foreign), "{peer:?} {name}");
             }
         }
         assert!(!is_private_peer([9, 9, 9, 9], None, &trusted));
         assert!(is_private_peer(here, Some(("x-forwarded-for", "10.0.0.9")), &trusted));
-        for visitor in ["9.9.9.9", "10.0.0.9, 9.9.9.9", "unknown"] {
+        for name in FORWARDING.into_iter().chain(["x-forwarded-proto"]) {
+            assert!(!is_private_peer(here, Some((name, "9.9.9.9")), &trusted), "{name}");
+        }
+        for visitor in ["9.9.9.9", "10.0.0.9, 9.9.9.9", "9.9.9.9, 10.0.0.2", "unknown"] {
             assert!(!is_private_peer(here, Some(("x-forwarded-for", visitor)), &trusted), "{visitor}");
         }
         assert!(!is_private(&HeaderMap::new(), &Extensions::new(), &trusted));

@@ -135,6 +135,14 @@ events! {
         MessageTemplateUpdated = "messageTemplate.updated";
         /// The template of an e-mail or text message got its default again.
         MessageTemplateReverted = "messageTemplate.reverted";
+        /// An identifier was put on the allow-list.
+        AllowlistIdentifierCreated = "allowlistIdentifier.created";
+        /// An identifier was taken off the allow-list.
+        AllowlistIdentifierDeleted = "allowlistIdentifier.deleted";
+        /// An identifier was put on the block-list.
+        BlocklistIdentifierCreated = "blocklistIdentifier.created";
+        /// An identifier was taken off the block-list.
+        BlocklistIdentifierDeleted = "blocklistIdentifier.deleted";
         /// A webhook endpoint was created.
         WebhookEndpointCreated = "webhookEndpoint.created";
         /// A webhook endpoint was changed, enabled or disabled.

@@ -261,7 +261,7 @@ fn instances() -> Command {
                     Arg::new("from")
                         .long("from")
                         .value_name("FILE")
-                        .conflicts_with("environment")
+                        .conflicts_with_all(["environment", "frontend-api"])
                         .help("Create all instances that this TOML file describes; - is the standard input"),
                 )
                 // Shown here, though it is a flag of the configuration: those are hidden.

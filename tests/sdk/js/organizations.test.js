@@ -12,7 +12,7 @@ test('an organization is created with its creator as admin, and found by id and 
   const slug = `acme-${unique()}`;
   const created = await newOrganization({ createdBy: creator.id, slug, publicMetadata: { tier: 1 }, privateMetadata: { note: 'x' } });
   assert.match(created.id, idOf('org'));
-  assertHas(created, { slug, createdBy: creator.id, publicMetadata: { tier: 1 }, privateMetadata: { note: 'x' }, maxAllowedMemberships: 5, hasImage: false, membersCount: 1 });
+  assertHas(created, { slug, createdBy: creator.id, publicMetadata: { tier: 1 }, privateMetadata: { note: 'x' }, maxAllowedMemberships: 0, hasImage: false, membersCount: 1 });
   for (const by of [{ organizationId: created.id }, { slug }]) {
     const found = await clerk.organizations.getOrganization({ ...by, includeMembersCount: true });
     assertHas(found, { id: created.id, membersCount: 1 });

@@ -27,7 +27,7 @@ def test_an_organization_is_created_with_its_creator_as_admin():
     slug = f"acme-{unique()}"
     created = new_organization(created_by=creator.id, slug=slug, public_metadata={"tier": 1})
     assert is_id("org", created.id)
-    assert_has(created, object="organization", slug=slug, created_by=creator.id, max_allowed_memberships=5, members_count=1)
+    assert_has(created, object="organization", slug=slug, created_by=creator.id, max_allowed_memberships=0, members_count=1)
     assert clerk.organizations.get(organization_id=slug).id == created.id
     members = clerk.organization_memberships.list(organization_id=created.id)
     assert members.total_count == 1

@@ -236,6 +236,14 @@ async fn configure(t: &TestServer, by: &Tenant) -> Vec<String> {
     let settings =
         json!({"allowed_origins": ["https://canary.example"], "support_email": "canary@example.com"});
     assert_eq!(call(t, by, "PATCH", "/v1/instance", settings).await.status, 204);
+    let mut listed = Vec::new();
+    for list in ["allowlist", "blocklist"] {
+        let path = format!("/v1/{list}_identifiers");
+        let identifier =
+            id(call(t, by, "POST", &path, json!({"identifier": "eve@canary.example"})).await.ok());
+        t.call(Some(by), "DELETE", &format!("{path}/{identifier}"), None).await.ok();
+        listed.push(identifier);
+    }
     let endpoint = json!({"url": "https://canary.example/hook"});
     let endpoint = id(call(t, by, "POST", ENDPOINTS, endpoint).await.ok());
     let path = format!("{ENDPOINTS}/{endpoint}");
@@ -255,6 +263,10 @@ async fn configure(t: &TestServer, by: &Tenant) -> Vec<String> {
         ("domain.updated", &domain),
         ("domain.deleted", &domain),
         ("settings.updated", &primary),
+        ("allowlistIdentifier.created", &listed[0]),
+        ("allowlistIdentifier.deleted", &listed[0]),
+        ("blocklistIdentifier.created", &listed[1]),
+        ("blocklistIdentifier.deleted", &listed[1]),
         ("webhookEndpoint.created", &endpoint),
         ("webhookEndpoint.updated", &endpoint),
         ("webhookSecret.rotated", &endpoint),

@@ -14,6 +14,9 @@ use super::store;
 /// and keys are revoked rarely.
 const RANGE: i64 = 5000;
 
+/// Kinds that endpoints receive too, and that change what members of organizations may do.
+const GRANTS: [&str; 2] = ["role.", "permission."];
+
 /// The events that a secret key caused and that are still kept.
 #[derive(Default)]
 pub struct KeyEvents {
@@ -35,7 +38,8 @@ pub async fn find(db: &Db, instance: &InstanceId, key: &SecretKeyId) -> Result<K
         let mut tx = db.read().await?;
         let next = (last + RANGE).min(head);
         for (seq, kind) in store::of_key(&mut tx, instance, key, last, next).await? {
-            if !Event::is_feed_only(&kind) {
+            let is_change = Event::is_feed_only(&kind) || GRANTS.iter().any(|noun| kind.starts_with(noun));
+            if !is_change {
                 *found.others.entry(kind).or_default() += 1;
                 continue;
             }

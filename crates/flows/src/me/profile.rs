@@ -1,5 +1,6 @@
 //! Names, username, primary contacts, metadata; and the end of the account.
 
+use axum::http::Method;
 use axum::response::Response;
 use latchkey_base::patch::Patch;
 use latchkey_base::secret::Secret;
@@ -81,9 +82,11 @@ pub struct UpdateMetadata {
     pub unsafe_metadata: Map<String, Value>,
 }
 
-/// A native app shows the nonce of its return URL here to connect an account. Without a nonce nothing is written.
-async fn get(cx: Cx, person: Person, Query(query): Query<ReturnedApp>) -> Response {
-    let outcome = match query.rotating_token_nonce.filter(|nonce| !nonce.is_empty()) {
+/// A native app shows the nonce of its return URL here to connect an account. Without a nonce nothing is written, so the
+/// operation counts as one that only reads; a `HEAD` request, which programs send that look at links, connects nothing.
+async fn get(cx: Cx, method: Method, person: Person, Query(query): Query<ReturnedApp>) -> Response {
+    let nonce = query.rotating_token_nonce.filter(|nonce| !nonce.is_empty() && method == Method::GET);
+    let outcome = match nonce {
         Some(nonce) => confirmed(&cx, &person, &nonce).await,
         None => Ok(person.user.clone()),
     };

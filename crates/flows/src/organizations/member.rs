@@ -88,7 +88,7 @@ pub fn check_actor(person: &Person) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::FeatureNotEnabled).saying(
-        "An actor session may not accept invitations to organizations or delete organizations. The setting \
+        "An actor session may not accept invitations or suggestions of organizations or delete organizations. The setting \
          organizations.actor_changes allows it.",
     ))
 }

@@ -23,6 +23,7 @@ use latchkey_web::api::Api;
 use latchkey_web::input::Path;
 use latchkey_web::query::Query;
 
+use super::member::check_actor;
 use super::requests::ListByStatus;
 
 pub fn routes(api: &mut Api<AppState>) {
@@ -63,6 +64,9 @@ async fn list(cx: Cx, person: Person, Query(query): Query<ListByStatus>) -> Resp
 }
 
 async fn accept(cx: Cx, person: Person, Path(id): Path<OrganizationSuggestionId>) -> Response {
+    if let Err(refusal) = check_actor(&person) {
+        return person.visitor.answer::<()>(&cx, Err(refusal)).await;
+    }
     let (act, user) = (person.visitor.act(&cx), person.user.id.clone());
     let accepted = cx.write(move |tx| Box::pin(async move { accepted(tx, &act, &user, &id).await }));
     match accepted.await {

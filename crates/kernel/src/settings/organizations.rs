@@ -16,7 +16,7 @@ pub struct OrganizationSettings {
     pub max_allowed_memberships: i64,
     /// Members may delete a new organization, if their role allows it. Each organization can say otherwise.
     pub admin_delete: bool,
-    /// Actor sessions may accept invitations to organizations and delete organizations. Without it only users themselves may.
+    /// Actor sessions may accept invitations and suggestions of organizations and delete organizations. Without it only users themselves may.
     pub actor_changes: bool,
     /// Organizations have slugs: names for addresses. Without it none can be given.
     pub slugs: bool,

@@ -9,6 +9,7 @@ use latchkey_base::{Code, Error, Problem, Result};
 use latchkey_db::{Tx, unique_violation};
 use latchkey_kernel::cx::{Act, Cx};
 use latchkey_kernel::limits::BLOCKLIST_SHOWN;
+use latchkey_kernel::outbox::emit_change;
 use latchkey_kernel::wire::{DeletedView, ListView, MaybePaginated, PageQuery, deleted};
 use latchkey_kernel::{AppState, auth::SecretKey};
 use latchkey_web::api::Api;
@@ -156,6 +157,7 @@ async fn put_in<K: ListedKind>(
         return Err(twice());
     }
     store::insert(tx, &listed).await?;
+    emit_change(tx, &act.into(), K::CREATED, listed.id.as_str(), &[])?;
     if let Some(draft) = invitation {
         change::invite(tx, act, draft).await?;
     }
@@ -177,6 +179,7 @@ async fn take_off_in<K: ListedKind>(tx: &mut Tx, act: &Act, id: &Id<K>) -> Resul
     let listed = store::lock(tx, &act.instance, id).await?;
     let listed = listed.ok_or_else(|| Error::not_found(K::NOUN, id))?;
     store::delete(tx, &act.instance, id).await?;
+    emit_change(tx, &act.into(), K::DELETED, id.as_str(), &[])?;
     match &listed.details.invitation {
         Some(invitation) => change::revoke_pending(tx, act, invitation).await,
         None => Ok(()),

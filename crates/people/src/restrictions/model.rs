@@ -3,6 +3,7 @@
 use latchkey_base::Time;
 use latchkey_base::id::{Id, Kind};
 use latchkey_base::kinds::{AllowlistIdentifierKind, BlocklistIdentifierKind, InstanceId, InvitationId};
+use latchkey_kernel::events::Event;
 use serde::{Deserialize, Serialize};
 
 use crate::users::model::ContactKind;
@@ -36,18 +37,26 @@ pub trait ListedKind: Kind + Send + Sync + 'static {
     const NOUN: &'static str;
     /// And on the wire.
     const OBJECT: &'static str;
+    /// The event when an identifier was put on the list.
+    const CREATED: Event;
+    /// The event when an identifier was taken off the list.
+    const DELETED: Event;
 }
 
 impl ListedKind for AllowlistIdentifierKind {
     const LIST: EntryList = EntryList::Allow;
     const NOUN: &'static str = "allow-list identifier";
     const OBJECT: &'static str = "allowlist_identifier";
+    const CREATED: Event = Event::AllowlistIdentifierCreated;
+    const DELETED: Event = Event::AllowlistIdentifierDeleted;
 }
 
 impl ListedKind for BlocklistIdentifierKind {
     const LIST: EntryList = EntryList::Block;
     const NOUN: &'static str = "block-list identifier";
     const OBJECT: &'static str = "blocklist_identifier";
+    const CREATED: Event = Event::BlocklistIdentifierCreated;
+    const DELETED: Event = Event::BlocklistIdentifierDeleted;
 }
 
 /// Something that stands on a list.

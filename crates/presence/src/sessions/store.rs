@@ -452,17 +452,6 @@ pub async fn save(tx: &mut Tx, session: &Session) -> Result<()> {
     SESSIONS.save(tx, &row(session)?).await
 }
 
-/// Moves sessions to another client of the instance.
-pub async fn move_to_client(tx: &mut Tx, sessions: Vec<Session>, client: &Client) -> Result<()> {
-    let sql = "UPDATE sessions SET client_id = $3 WHERE instance_id = $1 AND id = $2";
-    for session in sessions {
-        let session = Session { client: client.id.clone(), ..session };
-        save(tx, &session).await?;
-        tx.run(&[sql], &[(&session.instance).into(), (&session.id).into(), (&client.id).into()]).await?;
-    }
-    Ok(())
-}
-
 /// The same as a statement, for callers that save several at once.
 pub fn saving(session: &Session) -> Result<Statement> {
     Ok(SESSIONS.saving(row(session)?))

@@ -301,9 +301,10 @@ fn refused(faults: &[SettingsFault]) -> Failure {
 
 /// What is wrong with a setting, and what may have been meant on a line of its own.
 pub(super) fn explained(fault: &SettingsFault) -> String {
-    let hint = match fault.text.starts_with("There is no setting") {
-        true => hint(&fault.path).ok(),
-        false => meant_value(&fault.text),
+    let hint = if fault.text.starts_with("There is no setting") {
+        hint(&fault.path).ok()
+    } else {
+        meant_value(&fault.text)
     };
     let hint = hint.map(|hint| format!("\n    {hint}")).unwrap_or_default();
     format!("{}{hint}", fault.text)
