@@ -7,21 +7,21 @@ use latchkey_base::kinds::{InstanceId, SecretKeyId};
 use latchkey_base::{Result, Time};
 use latchkey_db::{Db, TransactionBody, Tx};
 
+use crate::cx::Act;
 use crate::group::Group;
 use crate::steps;
-
-/// Tickets of one transaction. Ending one takes two statements.
-const BATCH: i64 = 100;
 
 /// A kind of tickets or link tokens.
 #[derive(Clone, Copy)]
 pub struct KeyTickets {
     /// Its name in the singular, such as `sign-in token`.
     pub name: &'static str,
+    /// How many of them one transaction ends.
+    pub batch: i64,
     /// Lists pending tickets in the order of their ids.
     pub list: for<'a> fn(&'a mut Tx, TicketQuery) -> TransactionBody<'a, TicketPage>,
     /// Ends the ticket with this id, unless it has ended already.
-    pub end: for<'a> fn(&'a mut Tx, InstanceId, String, Time) -> TransactionBody<'a, ()>,
+    pub end: for<'a> fn(&'a mut Tx, &'a Act, String) -> TransactionBody<'a, ()>,
 }
 
 /// Which pending tickets are listed.
@@ -56,7 +56,7 @@ impl TicketPage {
 /// A ticket that can still be used.
 pub struct PendingTicket {
     pub id: String,
-    /// The user or organization that it opens, if it is bound to one.
+    /// The user, the organization or the e-mail address that it opens, if it is bound to one.
     pub subject: Option<String>,
     /// The key that made it; `None` if it was made before keys were stored with tickets.
     pub key: Option<SecretKeyId>,
@@ -95,31 +95,24 @@ pub async fn pending(
 pub async fn end(
     db: &Db,
     groups: &[Group],
-    instance: &InstanceId,
+    act: &Act,
     key: &SecretKeyId,
-    now: Time,
 ) -> Result<Vec<(&'static str, PendingTicket)>> {
     let mut all = Vec::new();
     for kind in kinds(groups) {
-        let ended = end_kind(db.clone(), kind, instance.clone(), key.clone(), now);
-        let ended = steps::to_the_end(instance, ended).await?;
+        let ended = end_kind(db.clone(), kind, act.clone(), key.clone());
+        let ended = steps::to_the_end(&act.instance, ended).await?;
         all.extend(ended.into_iter().map(|ticket| (kind.name, ticket)));
     }
     Ok(all)
 }
 
-async fn end_kind(
-    db: Db,
-    kind: KeyTickets,
-    instance: InstanceId,
-    key: SecretKeyId,
-    now: Time,
-) -> Result<Vec<PendingTicket>> {
+async fn end_kind(db: Db, kind: KeyTickets, act: Act, key: SecretKeyId) -> Result<Vec<PendingTicket>> {
     let start = (String::new(), Vec::new());
     steps::all(start, |(after, mut ended)| {
-        let (instance, key) = (instance.clone(), Some(key.clone()));
-        let query = TicketQuery { instance, key, now, after, limit: BATCH };
-        let step = db.write(move |tx| Box::pin(async move { end_page(tx, kind, query).await }));
+        let (act, instance, key) = (act.clone(), act.instance.clone(), Some(key.clone()));
+        let query = TicketQuery { instance, key, now: act.now, after, limit: kind.batch };
+        let step = db.write(move |tx| Box::pin(async move { end_page(tx, kind, &act, query).await }));
         async move {
             let page = step.await?;
             ended.extend(page.tickets);
@@ -132,11 +125,10 @@ async fn end_kind(
     .await
 }
 
-async fn end_page(tx: &mut Tx, kind: KeyTickets, query: TicketQuery) -> Result<TicketPage> {
-    let (instance, now) = (query.instance.clone(), query.now);
+async fn end_page(tx: &mut Tx, kind: KeyTickets, act: &Act, query: TicketQuery) -> Result<TicketPage> {
     let page = (kind.list)(tx, query).await?;
     for ticket in &page.tickets {
-        (kind.end)(tx, instance.clone(), ticket.id.clone(), now).await?;
+        (kind.end)(tx, act, ticket.id.clone()).await?;
     }
     Ok(page)
 }

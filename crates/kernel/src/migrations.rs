@@ -199,4 +199,10 @@ pub const ALL: &[Migration] = &[
         sqlite: "",
         postgres: "",
     },
+    Migration {
+        name: "0034_keys_of_invitations",
+        common: include_str!("../../../migrations/0034_keys_of_invitations.sql"),
+        sqlite: "",
+        postgres: "",
+    },
 ];

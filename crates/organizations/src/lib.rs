@@ -29,7 +29,7 @@ pub const GROUP: Group = Group {
     backend,
     register,
     aged: &[portal_links::store::AGED],
-    tickets: &[portal_links::ending::TICKETS],
+    tickets: &[portal_links::ending::TICKETS, invitations::ending::TICKETS],
     jobs,
     ..Group::named("organizations")
 };

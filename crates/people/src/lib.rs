@@ -23,7 +23,7 @@ use tickets::{actor_tokens, sign_in_tokens};
 pub const GROUP: Group = Group {
     backend,
     aged: &[sign_in_tokens::store::AGED, actor_tokens::store::AGED],
-    tickets: &[sign_in_tokens::ending::TICKETS, actor_tokens::ending::TICKETS],
+    tickets: &[sign_in_tokens::ending::TICKETS, actor_tokens::ending::TICKETS, invitations::ending::TICKETS],
     ..Group::named("people")
 };
 

@@ -1,5 +1,6 @@
 //! A leaked secret key: what its holder leaves behind, what ends with the key, and how an operator finds the rest.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use latchkey_app::GROUPS;
@@ -8,6 +9,7 @@ use latchkey_base::rng::SystemRng;
 use latchkey_base::time::Clock;
 use latchkey_events::feed::by_key::{self, KeyEvents};
 use latchkey_jose::digest::sha256;
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::store;
 use latchkey_kernel::jobs::JobParts;
@@ -52,7 +54,8 @@ async fn delete_key(t: &TestServer, tenant: &Tenant, id: &SecretKeyId, keeps_tic
 
 /// Ends the tickets of a key, as `latchkey keys revoke` does then. Returns their kinds.
 async fn end_tickets(t: &TestServer, tenant: &Tenant, id: &SecretKeyId) -> Vec<&'static str> {
-    let ended = key_tickets::end(t.db(), GROUPS, &tenant.id, id, t.clock.now()).await.unwrap();
+    let act = Act::of_command(&tenant.id, t.clock.now(), Arc::new(SystemRng), t.master.clone());
+    let ended = key_tickets::end(t.db(), GROUPS, &act, id).await.unwrap();
     ended.into_iter().map(|(kind, _)| kind).collect()
 }
 
@@ -141,6 +144,51 @@ async fn ticket_made_after_the_revocation_of_its_key_is_rejected() {
     let codes = ["sign_in_token_revoked_code", "actor_token_revoked_code"];
     for (token, code) in tokens.iter().zip(codes) {
         follow(&t, token).await.is_problem(400, code, "ticket");
+    }
+}
+
+/// The link of an invitation signs in as the owner of the invited address. A backend reads it, so no e-mail is needed.
+#[tokio::test]
+async fn invitations_end_with_the_key_that_made_them() {
+    for keeps_tickets in [false, true] {
+        let t = TestServer::start().await;
+        let victim = t.user_with_email("ann@example.com").await;
+        let creator = t.user_with_email("bob@example.com").await;
+        let organization = json!({"name": "Engines", "created_by": creator});
+        let organization = t.post("/v1/organizations", organization).await.ok();
+        let (id, thief) = further_key(&t, &t.tenant, "sk_test_leaked").await;
+        let plain = json!({"email_address": "ann@example.com", "ignore_existing": true, "notify": false});
+        let plain = call(&t, &thief, "POST", "/v1/invitations", plain).await.ok();
+        let path = format!("/v1/organizations/{}/invitations", organization["id"].as_str().unwrap());
+        let body = json!({"email_address": "ann@example.com", "role": "org:member", "notify": false});
+        let member = call(&t, &thief, "POST", &path, body).await.ok();
+        let follow = async |invitation: &Value| {
+            let (_, ticket) = invitation["url"].as_str().unwrap().split_once("ticket=").unwrap();
+            begin(&mut t.browser(), json!({"strategy": "ticket", "ticket": ticket})).await
+        };
+        delete_key(&t, &t.tenant, &id, keeps_tickets).await;
+        if keeps_tickets {
+            for invitation in [&plain, &member] {
+                assert_eq!(follow(invitation).await.ok()["response"]["status"], "complete");
+            }
+            continue;
+        }
+        // A request that was in progress may have made them after the others had ended.
+        follow(&plain).await.is_error(400, "revoked_invitation");
+        follow(&member).await.is_error(400, "organization_invitation_revoked_code");
+        let ended = end_tickets(&t, &t.tenant, &id).await;
+        assert_eq!(ended, ["invitation", "organization invitation"]);
+        let status = async |path: &str| t.get(path).await.ok();
+        assert_eq!(status("/v1/invitations?status=revoked").await[0]["id"], plain["id"]);
+        let path = format!("{path}/{}", member["id"].as_str().unwrap());
+        assert_eq!(status(&path).await["status"], "revoked");
+        let events = t.get("/v1/events?limit=500").await.ok();
+        let last = events["data"].as_array().unwrap().last().unwrap().clone();
+        assert_eq!(last["type"], "organizationInvitation.revoked");
+        assert_eq!(
+            t.get(&format!("/v1/users/{victim}/organization_memberships")).await.ok()["total_count"],
+            0
+        );
     }
 }
 

@@ -104,7 +104,7 @@ pub(super) async fn settle(
             let (act, user, id) = (act.clone(), user.clone(), id.clone());
             let began = kept.session.clone();
             let connected =
-                cx.write(move |tx| Box::pin(connect_returned(tx, act, user, id, began, newcomer)));
+                cx.write(move |tx| Box::pin(connect_returned(tx, act, user, id, began, newcomer, None)));
             connected.await.map_err(claimed)
         }
         Err(error) => Err(error),
@@ -130,6 +130,8 @@ async fn check_begun(tx: &mut Tx, act: &Act, began: Option<&SessionId>) -> Resul
     }
 }
 
+/// Connects the account that came back. `waiting` is the challenge that a nonce confirmed: if the user has begun anew for
+/// the account since, nothing is connected.
 async fn connect_returned(
     tx: &mut Tx,
     act: Act,
@@ -137,9 +139,18 @@ async fn connect_returned(
     id: ExternalAccountId,
     began: Option<SessionId>,
     newcomer: Newcomer,
+    waiting: Option<Challenge>,
 ) -> Result<(User, ExternalAccountId)> {
     // Sessions end with their user locked.
-    users::lock(tx, &act.instance, &user).await?;
+    let locked = users::lock(tx, &act.instance, &user).await?;
+    if waiting.is_some() {
+        let accounts = locked.iter().flat_map(|user| user.external_accounts.iter());
+        let current =
+            accounts.filter(|account| account.id == id).find_map(|account| account.challenge.clone());
+        if current != waiting {
+            return Err(Error::new(Code::ClientStateInvalid));
+        }
+    }
     check_begun(tx, &act, began.as_ref()).await?;
     connect(tx, act, user, Some(id), newcomer).await
 }
@@ -181,9 +192,11 @@ pub(super) async fn confirm(cx: &Cx, visitor: &Visitor, user: &User, nonce: &str
     let (began, id, user) = (kept(&act, &asked)?.session, held.id.clone(), user.id.clone());
     let newcomer = asked.newcomer.clone().ok_or_else(invalid)?;
     let confirmed = Newcomer { is_unconfirmed: false, ..*newcomer };
-    let (in_tx, account, of_user) = (act.clone(), id.clone(), user.clone());
-    let connected =
-        cx.write(move |tx| Box::pin(connect_returned(tx, in_tx, of_user, account, began, confirmed)));
+    let (in_tx, account, of_user, waiting) = (act.clone(), id.clone(), user.clone(), Some(asked.clone()));
+    let connected = cx.write(move |tx| {
+        let (act, user, id, waiting) = (in_tx, of_user, account, waiting);
+        Box::pin(connect_returned(tx, act, user, id, began, confirmed, waiting))
+    });
     match connected.await.map_err(claimed) {
         Ok(_) => Ok(()),
         Err(error) if error.status() >= 500 => Err(error),

@@ -20,6 +20,7 @@ use latchkey_people::users::store as users;
 use latchkey_people::users::view::ViewContext;
 use serde_json::{Map, json};
 
+use super::ending::check_key;
 use super::model::{Invitation, InvitationDetails, InvitationParts, InvitationStatus};
 use super::rules::{self, DraftInvitation};
 use super::store;
@@ -82,6 +83,7 @@ pub async fn invite(
         domain: None,
         inviter: inviter.user().map(|user| user.id.clone()),
         is_from_member: matches!(inviter, Inviter::Member(_)),
+        key: act.key.clone(),
         details: InvitationDetails {
             ticket: Some(rules::seal(&act.master, &draft.id, &draft.ticket)?),
             email_address: draft.email_address,
@@ -160,6 +162,7 @@ pub async fn invite_by_domain(
         domain: Some(domain.clone()),
         inviter: None,
         is_from_member: false,
+        key: None,
         details: InvitationDetails {
             email_address: email_address.to_owned(),
             redirect_url: None,
@@ -200,6 +203,7 @@ pub async fn accept(
     rules::check_open(&invitation, act.now)?;
     check_domain(tx, &invitation).await?;
     check_sender(tx, &access, &invitation).await?;
+    check_key(tx, &invitation).await?;
     let is_member = members::find(tx, &act.instance, &organization.id, &user.id).await?.is_some();
     let organization = match is_member {
         true => organization,
@@ -321,6 +325,7 @@ pub async fn find_by_ticket(tx: &mut Tx, act: &Act, text: &str) -> Result<Option
     let TicketSource::OrganizationInvitation(id) = &shown.source else { return Ok(None) };
     let invitation = store::find(tx, &act.instance, id).await?.ok_or_else(tickets::invalid)?;
     rules::check_ticket(&act.master, &invitation, &shown)?;
+    check_key(tx, &invitation).await?;
     match store::find_parts(tx, &act.instance, id).await? {
         Some(parts) => Ok(Some(parts)),
         None => Err(deleted()),

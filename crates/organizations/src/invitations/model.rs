@@ -2,7 +2,7 @@
 
 use latchkey_base::Time;
 use latchkey_base::kinds::{
-    InstanceId, OrganizationDomainId, OrganizationId, OrganizationInvitationId, RoleId, UserId,
+    InstanceId, OrganizationDomainId, OrganizationId, OrganizationInvitationId, RoleId, SecretKeyId, UserId,
 };
 use latchkey_base::text::{email, fold};
 use latchkey_people::users::model::User;
@@ -28,6 +28,8 @@ pub struct Invitation {
     pub inviter: Option<UserId>,
     /// Whether the inviter sent it in a browser, and not a backend in the inviter's name.
     pub is_from_member: bool,
+    /// The secret key of the backend that sent it.
+    pub key: Option<SecretKeyId>,
     pub details: InvitationDetails,
     pub created_at: Time,
     pub expire_at: Time,

@@ -7,6 +7,8 @@ use latchkey_base::page::Paging;
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Table, Tx, Value};
 use latchkey_kernel::document;
+use latchkey_kernel::key_tickets::TicketQuery;
+use latchkey_people::tickets::store::list_tickets;
 use latchkey_people::users::store as users;
 
 use super::model::{Invitation, InvitationParts, InvitationStatus, folded};
@@ -22,13 +24,14 @@ static ORGANIZATION_INVITATIONS: Table = Table::new("organization_invitations", 
         "created_at",
         "expire_at",
         "sender_id",
+        "key_id",
     ]);
 
 /// Invitations with the organization and the inviter. What is left of deleted organizations joins nothing, and is not
 /// there.
 const WITH_PARTS: &str = "SELECT i.instance_id, i.id, i.role_id, i.status, i.document, i.organization_id, \
-     i.email_folded, i.domain_id, i.inviter_id, i.created_at, i.expire_at, i.sender_id, o.document, o.members_count, \
-     u.document \
+     i.email_folded, i.domain_id, i.inviter_id, i.created_at, i.expire_at, i.sender_id, i.key_id, o.document, \
+     o.members_count, u.document \
      FROM organization_invitations i \
      JOIN organizations o ON o.instance_id = i.instance_id AND o.id = i.organization_id \
      LEFT JOIN users u ON u.instance_id = i.instance_id AND u.id = i.inviter_id";
@@ -134,6 +137,13 @@ pub async fn lock_pending_of_domain(
     Ok(pending.order("created_at, id").page(Paging { limit, offset: 0 }).lock(tx, read).await?)
 }
 
+/// Lists invitations with a link that no member sent and that can still be accepted, in the order of their ids.
+pub async fn list_pending_of_backends(tx: &mut Tx, query: &TicketQuery) -> Result<Vec<Invitation>> {
+    const PENDING: &str =
+        " AND status = 'pending' AND expire_at > $2 AND id > $3 AND domain_id IS NULL AND sender_id IS NULL";
+    list_tickets(tx, &ORGANIZATION_INVITATIONS, (PENDING, query), read).await
+}
+
 /// Returns up to `limit` pending invitations to an organization that a member sent until then, to change them. The
 /// organization must be locked.
 pub async fn lock_pending_of_sender(
@@ -178,6 +188,7 @@ fn row(invitation: &Invitation) -> Result<Vec<Value>> {
         invitation.created_at.into(),
         invitation.expire_at.into(),
         invitation.sender().map(|id| id.as_str()).into(),
+        invitation.key.as_ref().into(),
     ])
 }
 
@@ -195,13 +206,14 @@ fn read(row: &Row<'_>) -> Result<Invitation, DbError> {
         created_at: row.time(9)?,
         expire_at: row.time(10)?,
         is_from_member: row.maybe_str(11)?.is_some(),
+        key: row.maybe_id(12)?,
     })
 }
 
 /// Reads an invitation with its parts.
 pub fn read_parts(row: &Row<'_>) -> Result<InvitationParts, DbError> {
     let invitation = read(row)?;
-    let organization = organizations::read_document(&invitation.instance, row.str(12)?, row.int(13)?)?;
-    let inviter = row.maybe_str(14)?.map(|text| users::read_document(&invitation.instance, text));
+    let organization = organizations::read_document(&invitation.instance, row.str(13)?, row.int(14)?)?;
+    let inviter = row.maybe_str(15)?.map(|text| users::read_document(&invitation.instance, text));
     Ok(InvitationParts { inviter: inviter.transpose()?, organization, invitation })
 }

@@ -1,8 +1,8 @@
 //! Ends link tokens with the secret key that made them.
 
-use latchkey_base::kinds::InstanceId;
-use latchkey_base::{Result, Time};
+use latchkey_base::Result;
 use latchkey_db::Tx;
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::key_tickets::{KeyTickets, PendingTicket, TicketPage, TicketQuery};
 
 use super::model::{PortalLinkToken, PortalLinkTokenId};
@@ -11,8 +11,9 @@ use super::{rules, store};
 /// The link tokens of an instance that are neither revoked nor expired.
 pub const TICKETS: KeyTickets = KeyTickets {
     name: "admin portal link token",
+    batch: 100,
     list: |tx, query| Box::pin(list_pending(tx, query)),
-    end: |tx, instance, id, now| Box::pin(end(tx, instance, id, now)),
+    end: |tx, act, id| Box::pin(end(tx, act, id)),
 };
 
 async fn list_pending(tx: &mut Tx, query: TicketQuery) -> Result<TicketPage> {
@@ -28,9 +29,9 @@ fn as_ticket(token: PortalLinkToken) -> (PendingTicket, bool) {
     (ticket, details.revocation.is_none())
 }
 
-async fn end(tx: &mut Tx, instance: InstanceId, id: String, now: Time) -> Result<()> {
+async fn end(tx: &mut Tx, act: &Act, id: String) -> Result<()> {
     let Some(id) = PortalLinkTokenId::parse(&id) else { return Ok(()) };
-    let Some(token) = store::lock(tx, &instance, &id).await? else { return Ok(()) };
+    let Some(token) = store::lock(tx, &act.instance, &id).await? else { return Ok(()) };
     let reason = "The secret key that made it was revoked.".to_owned();
-    store::save(tx, &rules::revoke(token, Some(reason), now)?).await
+    store::save(tx, &rules::revoke(token, Some(reason), act.now)?).await
 }

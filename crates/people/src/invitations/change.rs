@@ -16,6 +16,7 @@ use latchkey_messaging::messages::{rules as messages, sending, store as message_
 use serde_json::value::RawValue;
 use serde_json::{Map, json};
 
+use super::ending::checked_by_key;
 use super::input::{CreateApplicationInvitation, InvitationTemplate};
 use super::model::{ApplicationInvitation, ApplicationInvitationDetails};
 use super::{rules, store};
@@ -136,6 +137,7 @@ pub async fn invite(
             accepted_by: None,
             updated_at: act.now,
         },
+        key: act.key.clone(),
         id: draft.id,
         created_at: act.now,
         expire_at: draft.expire_at,
@@ -192,7 +194,7 @@ pub async fn accept(tx: &mut Tx, act: &Act, user: &User, id: &InvitationId) -> R
     let known = store::find(tx, &act.instance, id).await?.ok_or_else(tickets::invalid)?;
     let entry = waitlist::lock_by_address(tx, &act.instance, &known.details.email_address).await?;
     let found = store::lock(tx, &act.instance, id).await?.ok_or_else(tickets::invalid)?;
-    let invitation = rules::accept(found, user, act.now)?;
+    let invitation = rules::accept(checked_by_key(tx, found).await?, user, act.now)?;
     store::save(tx, &invitation).await?;
     if let Some(entry) = entry {
         completion::complete(tx, act, entry, &invitation).await?;
@@ -238,5 +240,5 @@ pub async fn find_by_ticket(tx: &mut Tx, act: &Act, text: &str) -> Result<Option
     let TicketSource::Invitation(id) = &shown.source else { return Ok(None) };
     let invitation = store::find(tx, &act.instance, id).await?.ok_or_else(tickets::invalid)?;
     rules::check_ticket(&act.master, &invitation, &shown)?;
-    Ok(Some(invitation))
+    Ok(Some(checked_by_key(tx, invitation).await?))
 }

@@ -3,6 +3,7 @@
 
 pub mod backend;
 pub mod change;
+pub mod ending;
 pub mod input;
 pub mod list;
 pub mod model;

@@ -1,7 +1,7 @@
 //! What an invitation to the application is.
 
 use latchkey_base::Time;
-use latchkey_base::kinds::{InstanceId, InvitationId, UserId};
+use latchkey_base::kinds::{InstanceId, InvitationId, SecretKeyId, UserId};
 use latchkey_base::text::{email, fold};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -18,6 +18,8 @@ pub struct ApplicationInvitation {
     /// What somebody did with it. Whether its time is over follows from `expire_at`.
     pub status: TicketStatus,
     pub details: ApplicationInvitationDetails,
+    /// The secret key that made it.
+    pub key: Option<SecretKeyId>,
     pub created_at: Time,
     pub expire_at: Time,
 }

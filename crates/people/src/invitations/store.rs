@@ -5,13 +5,15 @@ use latchkey_base::text::{fold, readable_email};
 use latchkey_base::{Result, Time};
 use latchkey_db::{DbError, List, Row, Table, Tx, Value};
 use latchkey_kernel::document;
+use latchkey_kernel::key_tickets::TicketQuery;
 
 use super::model::{ApplicationInvitation, folded};
 use crate::tickets::model::TicketStatus;
+use crate::tickets::store::{PENDING, list_tickets};
 
 static INVITATIONS: Table = Table::new("invitations", &["instance_id", "id"])
     .saved(&["status", "document"])
-    .fixed(&["claim", "email_folded", "search_folded", "created_at", "expire_at"]);
+    .fixed(&["claim", "email_folded", "search_folded", "created_at", "expire_at", "key_id"]);
 
 pub async fn find(
     tx: &mut Tx,
@@ -54,6 +56,11 @@ pub async fn has_pending(tx: &mut Tx, instance: &InstanceId, email_address: &str
     let sql = "SELECT 1 FROM invitations WHERE instance_id = $1 AND email_folded = $2 AND status = 'pending' \
                AND expire_at > $3";
     Ok(tx.exists(&[sql], &[instance.into(), folded(email_address).into(), now.into()]).await?)
+}
+
+/// Lists invitations that can still be followed, in the order of their ids.
+pub async fn list_pending(tx: &mut Tx, query: &TicketQuery) -> Result<Vec<ApplicationInvitation>> {
+    list_tickets(tx, &INVITATIONS, (PENDING, query), read).await
 }
 
 /// Those of these ids that are there.
@@ -101,6 +108,7 @@ fn row(invitation: &ApplicationInvitation) -> Result<Vec<Value>> {
         search.into(),
         invitation.created_at.into(),
         invitation.expire_at.into(),
+        invitation.key.as_ref().into(),
     ])
 }
 
@@ -114,5 +122,6 @@ pub fn read(row: &Row<'_>) -> Result<ApplicationInvitation, DbError> {
         is_beside_others: !row.str(4)?.is_empty(),
         created_at: row.time(7)?,
         expire_at: row.time(8)?,
+        key: row.maybe_id(9)?,
     })
 }

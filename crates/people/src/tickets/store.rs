@@ -8,7 +8,8 @@ use latchkey_kernel::key_tickets::{PendingTicket, TicketPage, TicketQuery};
 use super::model::{Grant, TicketStatus};
 
 const OF_KEY: &str = " AND key_id = $5";
-const PENDING: &str = " AND status = 'pending' AND expire_at > $2 AND id > $3";
+/// The condition of tickets that can still be used, behind the id of `list_tickets`.
+pub const PENDING: &str = " AND status = 'pending' AND expire_at > $2 AND id > $3";
 
 /// The row of a token with a grant.
 pub fn grant_row<K>(id: &Id<K>, grant: &Grant) -> Vec<Value> {
@@ -27,12 +28,22 @@ pub fn grant_row<K>(id: &Id<K>, grant: &Grant) -> Vec<Value> {
 
 /// Lists pending tokens of a table.
 pub async fn list_pending(tx: &mut Tx, table: &'static Table, query: TicketQuery) -> Result<TicketPage> {
+    let rows = list_tickets(tx, table, (PENDING, &query), read_pending).await?;
+    Ok(TicketPage::new(rows, query.limit))
+}
+
+/// Lists rows of a table with tickets that meet a condition, those of one key if the query names one.
+pub async fn list_tickets<T: Send + 'static>(
+    tx: &mut Tx,
+    table: &'static Table,
+    (condition, query): (&'static str, &TicketQuery),
+    read: fn(&Row<'_>) -> Result<T, DbError>,
+) -> Result<Vec<T>> {
     let TicketQuery { instance, key, now, after, limit } = query;
-    let mut params: Vec<Value> = vec![(&instance).into(), now.into(), after.into(), limit.into()];
+    let mut params: Vec<Value> = vec![instance.into(), (*now).into(), after.as_str().into(), (*limit).into()];
     params.extend(key.as_ref().map(Value::from));
     let of_key = if key.is_some() { OF_KEY } else { "" };
-    let parts = [table.of_instance(), PENDING, of_key, " ORDER BY id LIMIT $4"];
-    Ok(TicketPage::new(tx.all(&parts, &params, read_pending).await?, limit))
+    Ok(tx.all(&[table.of_instance(), condition, of_key, " ORDER BY id LIMIT $4"], &params, read).await?)
 }
 
 fn read_pending(row: &Row<'_>) -> Result<(PendingTicket, bool), DbError> {

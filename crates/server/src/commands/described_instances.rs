@@ -91,7 +91,11 @@ pub(super) async fn create(config: &Config, line: &ArgMatches, path: &str) -> Re
 /// Reads the file. Each instance is read by itself, so that the error names it.
 fn read(text: &str) -> Result<Vec<DescribedInstance>, Failure> {
     let unusable = |text: &str| Failure::usage(format!("The file cannot be used: {text}"), EXAMPLE);
-    let mut file: Table = text.parse().map_err(|error: toml::de::Error| unusable(&error.to_string()))?;
+    // Errors name the line and never repeat it: it may hold a secret.
+    let mut file: Table = text.parse().map_err(|error: toml::de::Error| {
+        let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+        unusable(&format!("line {}: {}", before.matches('\n').count() + 1, error.message()))
+    })?;
     let list = file.remove("instances").unwrap_or_else(|| toml::Value::Array(Vec::new()));
     if let Some(key) = file.keys().next() {
         return Err(unusable(&format!("it has a key {key:?} beside `[[instances]]`.")));
@@ -107,7 +111,7 @@ fn read(text: &str) -> Result<Vec<DescribedInstance>, Failure> {
         let unnamed = format!("number {number}");
         let name = value.get("name").and_then(toml::Value::as_str).unwrap_or(&unnamed).to_owned();
         let read: Result<DescribedInstance, _> = value.try_into();
-        let instance = read.map_err(|error| rejected(&[(&name, "", error.message().to_owned())]))?;
+        let instance = read.map_err(|error| rejected(&[(&name, "", without_values(error.message()))]))?;
         if instance.name.trim().is_empty() {
             return Err(rejected(&[(&unnamed, "name", "The name must not be empty.".to_owned())]));
         }
@@ -117,6 +121,16 @@ fn read(text: &str) -> Result<Vec<DescribedInstance>, Failure> {
         all.push(instance);
     }
     Ok(all)
+}
+
+/// The message of an error of serde without the value that it found, which may be a secret.
+fn without_values(message: &str) -> String {
+    match message.split_once(", expected ") {
+        Some((found, expected)) if found.starts_with("invalid ") => {
+            format!("A value is not of the right type: expected {expected}")
+        }
+        _ => message.to_owned(),
+    }
 }
 
 fn rejected_all(names: &[String], faults: &[PlanFault]) -> Failure {

@@ -10,6 +10,7 @@ use latchkey_base::time::{Clock, SystemClock};
 use latchkey_db::Db;
 use latchkey_events::feed::by_key;
 use latchkey_events::feed::model::{Data, StoredEvent};
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::instances::model::SecretKeyState;
 use latchkey_kernel::key_tickets::{self, PendingTicket};
 use serde_json::{Value, json};
@@ -71,17 +72,17 @@ impl<'a> RevocationReport<'a> {
     /// Ends the tickets of a key that was deleted, unless they are kept, and finds what else was done with the key.
     pub(super) async fn new(
         db: &Db,
-        instance: &'a InstanceId,
+        act: &'a Act,
         key: &'a SecretKeyState,
         keeps_tickets: bool,
     ) -> Result<RevocationReport<'a>, Failure> {
-        let now = SystemClock.now();
+        let instance = &act.instance;
         let tickets = if keeps_tickets {
-            key_tickets::pending(db, GROUPS, instance, Some(&key.id), now).await?
+            key_tickets::pending(db, GROUPS, instance, Some(&key.id), act.now).await?
         } else {
-            key_tickets::end(db, GROUPS, instance, &key.id, now).await?
+            key_tickets::end(db, GROUPS, act, &key.id).await?
         };
-        let pending = key_tickets::pending(db, GROUPS, instance, None, now).await?;
+        let pending = key_tickets::pending(db, GROUPS, instance, None, act.now).await?;
         let unnamed = pending.iter().filter(|(_, ticket)| ticket.key.is_none()).count();
         let by_key::KeyEvents { changes, others } = by_key::find(db, instance, &key.id).await?;
         Ok(RevocationReport { instance, key, keeps_tickets, tickets, unnamed, changes, others })

@@ -2,12 +2,17 @@
 
 use std::net::TcpStream;
 use std::path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use clap::ArgMatches;
 use latchkey_base::kinds::SecretKeyId;
+use latchkey_base::rng::SystemRng;
+use latchkey_base::time::{Clock, SystemClock};
 use latchkey_db::Tx;
 use latchkey_jose::digest::sha256;
+use latchkey_jose::seal::MasterKey;
+use latchkey_kernel::cx::Act;
 use latchkey_kernel::events::Event;
 use latchkey_kernel::instances::model::{Instance, SecretKeyState};
 use latchkey_kernel::instances::store;
@@ -149,7 +154,11 @@ pub(crate) async fn revoke(config: &Config, line: &ArgMatches) -> Result<(), Fai
     if was_kept && let Err(error) = files::forget_development_key(&config.data_dir) {
         tracing::warn!("the file development.key with the revoked key cannot be removed: {error}");
     }
-    let report = RevocationReport::new(&storage.db, &instance.id, key, keeps_tickets).await?;
+    // The events of what ends with the key contain nothing that is sealed, so no master key is needed, which may be lost.
+    let master = Arc::new(MasterKey::from_bytes([0; 32]));
+    let act = Act::of_command(&instance.id, SystemClock.now(), Arc::new(SystemRng), master);
+    let act = Act { api_url: config.api_url(config.listen).into(), ..act };
+    let report = RevocationReport::new(&storage.db, &act, key, keeps_tickets).await?;
     report.print(line.get_flag("json"));
     if keys.len() == 1 {
         show::note(&format!(

@@ -154,6 +154,18 @@ fn mistake_in_one_instance_of_a_file_creates_none() {
 }
 
 #[test]
+fn errors_of_a_file_name_the_place_and_no_value() {
+    let home = Home::new();
+    home.serve().stop();
+    let unclosed = "[[instances]]\nname = \"a\"\nsettings.password = \"canary\n";
+    let wrong_type = "[[instances]]\nname = \"a\"\nsettings = \"canary\"\n";
+    for (file, place) in [(unclosed, "line 3"), (wrong_type, "instance \"a\"")] {
+        is_rejected(&home, file, &[place]);
+        assert!(!text(&create(&home, file, &[]).stderr).contains("canary"), "{file}");
+    }
+}
+
+#[test]
 fn name_that_two_instances_of_a_file_have_is_rejected() {
     let home = Home::new();
     home.serve().stop();
