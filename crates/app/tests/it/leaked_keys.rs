@@ -358,7 +358,7 @@ async fn changes_of_the_configuration_name_the_key_and_no_values() {
     for value in ["canary", "whsec_", "secret-claim", "sk_test"] {
         assert!(!text.contains(value), "{value}");
     }
-    // Whatever else a key makes names the key, too.
+    // Other events that a key causes name the key, too.
     assert_eq!((&last["type"], &last["data"]["id"]), (&json!("user.created"), &user["id"]));
     assert!(last["key_id"].as_str().unwrap().starts_with("key_") && last["key_id"] != json!(id));
     let kinds: Vec<&str> = Event::FEED_ONLY.iter().map(|kind| kind.name()).collect();
